@@ -1,0 +1,5 @@
+"""`python -m seesay` is the command line."""
+
+from seesay.cli.main import run
+
+run()

@@ -1,0 +1,61 @@
+"""The command line: `seesay COMMAND …`. Commands import what is heavy only when they run."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+import seesay
+from seesay.cli import data
+from seesay.cli.evaluate import evaluate
+from seesay.cli.features import features
+from seesay.cli.match import match
+from seesay.cli.models import models
+from seesay.cli.train import train
+from seesay.errors import SeesayError
+
+app = typer.Typer(
+    name="seesay",
+    help="See an image, say what is in it; say something, see it. Offline.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"seesay {seesay.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """See an image, say what is in it; say something, see it. Offline."""
+
+
+app.command()(match)
+app.command()(models)
+app.command()(evaluate)
+app.command()(train)
+app.command()(features)
+app.add_typer(data.app, name="data")
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """Run the command line; a `SeesayError` is printed without a traceback and ends with exit code 2."""
+    try:
+        app(arguments)
+    except SeesayError as error:
+        typer.echo(f"seesay: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        typer.echo("seesay: stopped; what was finished is kept, the same command goes on from there", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # `seesay … | head` is no error
+        sys.exit(0)

@@ -1,0 +1,46 @@
+"""`seesay models`: what is installed, and how good it is."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+
+def models(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """List the trained weights that came with the package, with their measured figures."""
+    from seesay.models.pretrained import installed
+
+    found = installed()
+    if as_json:
+        rows = [
+            {"name": w.name, "bytes": w.size, "folder": str(w.folder), **{key: w.about.get(key) for key in _SHOWN}}
+            for w in found
+        ]
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim", caption_justify="left", caption=_CAPTION)
+    for column in ("name", "family", "MB", "measured on", "R@1 / 5 / 10 sentences", "R@1 / 5 / 10 pictures", "Sum"):
+        table.add_column(column, justify="right" if column in ("MB", "Sum") else "left")
+    for weights in found:
+        lines = sorted(weights.figures.items()) or [("–", None)]
+        for place, (key, report) in enumerate(lines):
+            named = (weights.name, weights.about["family"], f"{weights.size / 1e6:.1f}") if place == 0 else ("", "", "")
+            cells = (
+                (_recalls(report["i2t"]), _recalls(report["t2i"]), f"{report['sum']:.1f}") if report else ("", "", "")
+            )
+            table.add_row(*named, key, *cells)
+    Console().print(table)
+
+
+_SHOWN = ("family", "features", "data", "trained", "recipe_fingerprint", "figures")
+_CAPTION = "Sentences found for a picture, pictures found for a sentence, in percent; Sum adds the six."
+
+
+def _recalls(direction: dict[str, Any]) -> str:
+    return " / ".join(f"{direction[key]:.1f}" for key in ("r1", "r5", "r10"))

@@ -1,0 +1,37 @@
+"""The one way the command line shows that something takes a while: a bar on stderr with rate and time left."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress_bar(title: str, unit: str = "photos", *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Yield `on_progress(done, total)`; the bar appears with its first call and not at all where `quiet`."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Task as Bar
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        def render(self, task: Bar) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{speed:.1f} {unit}/s" if speed else f"– {unit}/s", style="dim")
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), RateColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, disable=quiet or not sys.stderr.isatty()) as progress:
+        bar = progress.add_task(title, total=None, visible=False)
+        started = False
+
+        def on_progress(done: int, total: int) -> None:
+            nonlocal started
+            if not started:
+                # What an earlier run has done does not count towards the rate.
+                progress.reset(bar, total=total, completed=done, visible=done < total)
+                started = True
+            progress.update(bar, completed=done, total=total)
+
+        yield on_progress

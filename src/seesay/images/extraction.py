@@ -1,0 +1,196 @@
+"""From picture files to stored features: computed once, resumable, read through memory maps."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+
+from seesay.errors import SeesayError
+from seesay.files import cache_dir
+from seesay.images.features import OUTPUTS, Features, FeatureSpec, compute
+from seesay.images.io import open_image
+from seesay.images.store import Array, RowStore
+
+BATCH = 4  # small enough for a core's cache: larger batches are slower on a CPU
+SHARD = 256
+Progress = Callable[[int, int], None]
+
+
+def content_key(path: Path) -> str:
+    """The digest of a file's bytes: the same picture under another name has the same features."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+    except OSError as error:
+        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+class FeatureStore:
+    """The features of one specification on disk: one `RowStore` per output."""
+
+    def __init__(self, spec: FeatureSpec, *, root: Path | None = None, outputs: Sequence[str] = ("pooled",)) -> None:
+        if unknown := set(outputs) - set(OUTPUTS):
+            raise SeesayError(f"there is no output {sorted(unknown)[0]!r}", allowed=OUTPUTS)
+        if spec.crop == "ten-crop" and "map" in outputs:
+            raise SeesayError("ten crops have no common map", allowed="outputs pooled, or crop squash or mirror")
+        self.spec = spec
+        self.outputs = tuple(outputs)
+        self.folder = (root or cache_dir() / "features") / spec.name
+        self._stores = {output: RowStore(self.folder / output) for output in outputs}
+
+    def missing(self, keys: Sequence[str]) -> list[str]:
+        """Those of `keys` for which any output is absent or damaged."""
+        absent = {key for store in self._stores.values() for key in store.missing(keys)}
+        return [key for key in dict.fromkeys(keys) if key in absent]
+
+    def write(self, keys: Sequence[str], rows: dict[str, Array]) -> None:
+        for output, store in self._stores.items():
+            store.write(keys, rows[output])
+
+    def read(self, output: str, keys: Sequence[str]) -> Array:
+        return self._stores[output].read(keys)
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What an extraction did.
+
+    Attributes:
+        keys: The content key of each path, None where the picture could not be used.
+        failures: Why, by path.
+        n_computed: How many pictures went through the network in this run.
+    """
+
+    keys: dict[Path, str | None]
+    failures: dict[Path, str]
+    n_computed: int
+
+
+def extract(
+    paths: Sequence[Path], store: FeatureStore, *, workers: int = 0, on_progress: Progress | None = None
+) -> Extraction:
+    """Compute and store the features of every picture that the store does not hold.
+
+    Each worker thread decodes a few pictures and runs the network on them with one thread of its own, so that decoding
+    and computing overlap without queues between them. Shards are written as they fill up, also when interrupted: the
+    same call goes on where it was.
+    """
+    workers = workers or len(os.sched_getaffinity(0))
+    keys: dict[Path, str | None] = {}
+    failures: dict[Path, str] = {}
+    for path in dict.fromkeys(paths):
+        try:
+            keys[path] = content_key(path)
+        except SeesayError as error:
+            keys[path], failures[path] = None, error.what
+    by_key = {key: path for path, key in keys.items() if key is not None}
+    todo = store.missing(list(by_key))
+    total, n_computed = len(by_key), 0
+    if on_progress:
+        on_progress(total - len(todo), total)
+    if todo:
+        waiting: list[tuple[str, dict[str, Array]]] = []
+        try:
+            for key, outcome in _compute_all([(key, by_key[key]) for key in todo], store.spec, workers):
+                n_computed += 1
+                if isinstance(outcome, SeesayError):
+                    failures[by_key[key]] = outcome.what
+                else:
+                    waiting.append((key, outcome))
+                if len(waiting) == SHARD:
+                    _flush(store, waiting)
+                if on_progress:
+                    on_progress(total - len(todo) + n_computed, total)
+        finally:
+            _flush(store, waiting)
+    unusable = {keys[path] for path in failures}
+    return Extraction({p: None if k in unusable else k for p, k in keys.items()}, failures, n_computed)
+
+
+def _flush(store: FeatureStore, waiting: list[tuple[str, dict[str, Array]]]) -> None:
+    if waiting:
+        rows = {output: np.stack([features[output] for _, features in waiting]) for output in store.outputs}
+        store.write([key for key, _ in waiting], rows)
+        waiting.clear()
+
+
+Outcome = tuple[str, dict[str, Array] | SeesayError]
+
+
+def _compute_all(todo: list[tuple[str, Path]], spec: FeatureSpec, workers: int) -> Iterator[Outcome]:
+    backbone = spec.load_backbone()
+
+    def work(batch: list[tuple[str, Path]]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        opened: list[tuple[str, Image.Image]] = []
+        for key, path in batch:
+            try:
+                opened.append((key, open_image(path, at_least=spec.size)))
+            except SeesayError as error:
+                outcomes.append((key, error))
+        if opened:
+            rows = compute([image for _, image in opened], backbone, spec.crop)
+            outcomes += [(key, {name: row[i] for name, row in rows.items()}) for i, (key, _) in enumerate(opened)]
+        return outcomes
+
+    batches = iter([todo[start : start + BATCH] for start in range(0, len(todo), BATCH)])
+    threads_before = torch.get_num_threads()
+    pool = ThreadPoolExecutor(workers, initializer=lambda: torch.set_num_threads(1))
+    try:
+        running: set[Future[list[Outcome]]] = {pool.submit(work, batch) for batch in islice(batches, 2 * workers)}
+        while running:
+            done, running = wait(running, return_when="FIRST_COMPLETED")
+            running |= {pool.submit(work, batch) for batch in islice(batches, len(done))}
+            for future in done:
+                yield from future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads_before)
+
+
+class FeatureTable:
+    """The stored features of a list of pictures, read row by row."""
+
+    def __init__(self, store: FeatureStore, keys: Sequence[str]) -> None:
+        self.store = store
+        self.keys = list(keys)
+        # One vector a picture is small and asked for in every batch; maps stay on disk, under the system's own cache.
+        self._pooled = store.read("pooled", self.keys)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def rows(self, indices: Sequence[int]) -> Features:
+        """The features of some of the pictures, in the order asked for."""
+        rows = {"pooled": self._pooled[list(indices)]}
+        if "map" in self.store.outputs:
+            rows["map"] = self.store.read("map", [self.keys[index] for index in indices])
+        return Features.of(rows)
+
+
+def features_of(
+    paths: Sequence[Path],
+    spec: FeatureSpec,
+    outputs: Sequence[str] = ("pooled",),
+    *,
+    root: Path | None = None,
+    on_progress: Progress | None = None,
+) -> FeatureTable:
+    """The features of all of `paths`, computed where the store does not hold them.
+
+    Raises:
+        SeesayError: A picture cannot be used; the first few are named.
+    """
+    store = FeatureStore(spec, root=root, outputs=outputs)
+    extraction = extract(paths, store, on_progress=on_progress)
+    if extraction.failures:
+        first = "; ".join(list(extraction.failures.values())[:3])
+        raise SeesayError(f"{len(extraction.failures)} of {len(paths)} pictures cannot be used: {first}")
+    return FeatureTable(store, [key for path in paths if (key := extraction.keys[path])])

@@ -1,0 +1,162 @@
+"""What a network makes of a picture.
+
+One forward pass gives everything: the network's vector, its final map, and from the map, by one small matrix product,
+the mean over any region or the map on any grid. What is kept is therefore the vector and the map.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from seesay.errors import SeesayError
+from seesay.images.backbones import FROM_FILE, PACKAGED, Backbone, file_digest, load_backbone, weights_file
+from seesay.images.regions import region_weights
+from seesay.images.store import Array
+
+CROPS = ("squash", "mirror", "ten-crop")
+OUTPUTS = ("pooled", "map")
+
+
+@dataclass(frozen=True)
+class FeatureSpec:
+    """Which features: everything that the numbers depend on, and so the key under which they are stored.
+
+    Attributes:
+        backbone: One of `seesay.images.backbones.NAMES`.
+        size: Side of the network's square input; 0 takes the network's own.
+        crop: `squash` resizes the whole picture to the square; `mirror` averages that and its mirror image;
+            `ten-crop` averages four corners, the centre and their mirror images (pooled vector only).
+        weights: State-dict file of a backbone that comes without weights.
+
+    Example:
+        >>> FeatureSpec(size=300).name[:26]
+        'efficientnet-lite2-300-squ'
+    """
+
+    backbone: str = "efficientnet-lite2"
+    size: int = 0
+    crop: str = "squash"
+    weights: str = ""
+
+    def __post_init__(self) -> None:
+        sizes = {**PACKAGED, **FROM_FILE}
+        if self.backbone not in sizes:
+            raise SeesayError(f"there is no backbone {self.backbone!r}", allowed=sizes)
+        if self.crop not in CROPS:
+            raise SeesayError(f"there is no crop {self.crop!r}", allowed=CROPS)
+        if self.size == 0:
+            object.__setattr__(self, "size", sizes[self.backbone])
+
+    @property
+    def name(self) -> str:
+        """A folder name that differs wherever the numbers would."""
+        return f"{self.backbone}-{self.size}-{self.crop}-{self.digest[:12]}"
+
+    @property
+    def digest(self) -> str:
+        return file_digest(weights_file(self.backbone, self._weights_path))
+
+    @property
+    def _weights_path(self) -> Path | None:
+        return Path(self.weights) if self.weights else None
+
+    def load_backbone(self) -> Backbone:
+        return load_backbone(self.backbone, size=self.size, weights=self._weights_path)
+
+    def describe(self) -> dict[str, str | int]:
+        """What travels with weights that were trained on these features."""
+        described = asdict(replace(self, weights=""))
+        return {**described, "digest": self.digest}
+
+
+def preprocess(image: Image.Image, size: int, crop: str) -> NDArray[np.uint8]:
+    """The views of one picture: (1, size, size, 3) for `squash`, 2 views for `mirror`, 10 for `ten-crop`."""
+    if crop != "ten-crop":
+        view = np.asarray(image.resize((size, size), Image.Resampling.BICUBIC))
+        return np.stack([view, view[:, ::-1]] if crop == "mirror" else [view])
+    short = round(size * 256 / 224)
+    scale = short / min(image.size)
+    width, height = (max(short, round(side * scale)) for side in image.size)
+    whole = np.asarray(image.resize((width, height), Image.Resampling.BICUBIC))
+    right, bottom = width - size, height - size
+    corners = [(0, 0), (0, right), (bottom, 0), (bottom, right), (bottom // 2, right // 2)]
+    views = [whole[top : top + size, left : left + size] for top, left in corners]
+    return np.stack([*views, *(view[:, ::-1] for view in views)])
+
+
+def compute(images: Sequence[Image.Image], backbone: Backbone, crop: str = "squash") -> dict[str, Array]:
+    """Features of opened pictures, without any store.
+
+    Returns:
+        `pooled` (n, D) and, but for `ten-crop`, `map` (n, h, w, C).
+    """
+    views = [preprocess(image, backbone.size, crop) for image in images]
+    n_views = len(views[0])
+    maps, vectors = backbone(torch.from_numpy(np.concatenate(views)))
+    pooled = vectors.reshape(len(images), n_views, -1).mean(1)
+    result = {"pooled": pooled.numpy().astype(np.float16)}
+    if crop != "ten-crop":
+        by_view = maps.reshape(len(images), n_views, *maps.shape[1:])  # (n, views, h, w, C)
+        if crop == "mirror":
+            by_view = torch.stack([by_view[:, 0], by_view[:, 1].flip(2)], 1)
+        result["map"] = by_view.mean(1).numpy().astype(np.float16)
+    return result
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of a batch of pictures as a model takes them.
+
+    Attributes:
+        pooled: (n, D), one vector a picture.
+        map: (n, h, w, C), the final map, for models that look at places.
+    """
+
+    pooled: Tensor
+    map: Tensor | None = None
+
+    @classmethod
+    def of(cls, rows: Mapping[str, Array]) -> "Features":
+        """From arrays as they are stored."""
+        tensors = {name: torch.from_numpy(np.ascontiguousarray(row)).float() for name, row in rows.items()}
+        return cls(**tensors)
+
+    def __len__(self) -> int:
+        return len(self.pooled)
+
+    def regions(self, boxes: NDArray[np.float32]) -> Tensor:
+        """The mean of the map over each region.
+
+        Args:
+            boxes: (N, 4) left, top, right, bottom as fractions of the picture.
+
+        Returns:
+            (n, N, C).
+
+        Example:
+            >>> quarters = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).reshape(1, 2, 2, 1)
+            >>> boxes = np.array([[0, 0, 1, 1], [0.5, 0, 1, 1]], np.float32)
+            >>> Features(torch.zeros(1, 1), quarters).regions(boxes).flatten()
+            tensor([2.5000, 3.0000])
+        """
+        _, height, width, _ = self._map.shape
+        weights = torch.from_numpy(region_weights(boxes, height, width))  # (N, h·w)
+        return weights @ self._map.flatten(1, 2)
+
+    def grid(self, rows: int, columns: int) -> Tensor:
+        """The map on another grid, such as sm-LSTM's 14 × 14, bilinearly: (n, rows, columns, C)."""
+        resized = F.interpolate(self._map.permute(0, 3, 1, 2), (rows, columns), mode="bilinear", align_corners=False)
+        return resized.permute(0, 2, 3, 1)
+
+    @property
+    def _map(self) -> Tensor:
+        if self.map is None:
+            raise ValueError("these features hold no map: ask the store for the output 'map'")
+        return self.map

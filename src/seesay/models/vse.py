@@ -1,0 +1,153 @@
+"""A joint embedding of pictures and sentences (VSE), the line from which the papers start.
+
+Frome et al. 2013 (DeViSE): a sentence is the mean of its word vectors. Kiros et al. 2014 (UVS/MNLM): a recurrent
+encoder, trained with a hinge over mismatched pairs. Faghri et al. 2018 (VSE++): only the hardest mismatch counts.
+sm-LSTM and HM-LSTM take this model as the base line and sm-LSTM starts its global context from it.
+
+A picture is one linear layer on the network's features, a sentence the states of its encoder pooled over time; both are
+scaled to unit length, so that their inner product is a cosine.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from seesay.errors import SeesayError
+from seesay.images.features import Features, FeatureSpec
+from seesay.images.regions import windows
+from seesay.layers.pooling import AttentionPool, masked_max, masked_mean
+from seesay.models.base import Matcher
+from seesay.text.vocabulary import PAD, UNKNOWN, Vocabulary
+
+ENCODERS = ("mean", "gru", "lstm")
+TEXT_POOLINGS = ("max", "mean", "last")
+IMAGE_POOLINGS = ("pooled", "attention")
+LONGEST = 100
+"""Words of a sentence that are read; nobody's caption is longer, and a pasted book does not exhaust the memory."""
+
+
+@dataclass(frozen=True)
+class VSEConfig:
+    """The shape of the model.
+
+    Attributes:
+        dim: Of the joint space.
+        word_dim: Of the word vectors, which are learned.
+        encoder: `mean` of words (DeViSE), `gru` or `lstm`.
+        bidirectional: Two encoders of half the size, one from each end.
+        text_pooling: What becomes of the states over time: their `max`, their `mean`, or the `last`.
+        image_pooling: `pooled` takes the network's one vector; `attention` adds `heads` learned means over regions.
+        n_regions: Windows that the attention chooses from.
+        word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
+        dropout: On word vectors and on the pooled states.
+        image_dropout: On the picture's features.
+        word_dropout: Share of words that training replaces by the unknown word.
+    """
+
+    dim: int = 1024
+    word_dim: int = 300
+    encoder: str = "gru"
+    bidirectional: bool = True
+    text_pooling: str = "max"
+    image_pooling: str = "pooled"
+    heads: int = 1
+    n_regions: int = 20
+    word_vectors: str = ""
+    dropout: float = 0.2
+    image_dropout: float = 0.2
+    word_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        for key, allowed in (
+            ("encoder", ENCODERS), ("text_pooling", TEXT_POOLINGS), ("image_pooling", IMAGE_POOLINGS),
+        ):  # fmt: skip
+            if getattr(self, key) not in allowed:
+                raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
+        for key in ("dropout", "image_dropout", "word_dropout"):
+            if not 0 <= getattr(self, key) < 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
+        for key in ("dim", "word_dim", "heads", "n_regions"):
+            if getattr(self, key) < 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
+        if self.bidirectional and self.dim % 2:
+            raise SeesayError(f"config.dim is {self.dim}, odd, and the encoder has two directions", allowed="even")
+        if self.encoder == "mean" and self.text_pooling != "mean":
+            object.__setattr__(self, "text_pooling", "mean")
+
+
+class VSE(Matcher):
+    """Pictures and sentences as unit vectors of one space."""
+
+    family = "vse"
+    config_type = VSEConfig
+    config: VSEConfig
+
+    def __init__(
+        self, config: VSEConfig, vocabulary: Vocabulary, features: FeatureSpec, n_channels: int = 1280
+    ) -> None:
+        super().__init__(config, vocabulary, features)
+        self.embedding = nn.Embedding(len(vocabulary), config.word_dim, padding_idx=PAD)
+        self.encoder = _encoder(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.image_dropout = nn.Dropout(config.image_dropout)
+        self.pool = AttentionPool(n_channels, config.heads) if config.image_pooling == "attention" else None
+        self.project = nn.Linear(n_channels * (1 + (config.heads if self.pool else 0)), config.dim)
+        self.boxes = windows(config.n_regions)
+
+    def initialise(self, seed: int) -> None:
+        """Start the word vectors where the configuration says; the rest keeps torch's own initialisation."""
+        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
+        if self.config.word_vectors:
+            from seesay.text.vectors import load_vectors
+
+            vectors = load_vectors(self.config.word_vectors)
+            matrix = vectors.matrix_for(self.vocabulary.words, self.config.word_dim, seed)
+            self.embedding.weight.data.copy_(torch.from_numpy(matrix))
+        self.embedding.weight.data[PAD] = 0
+
+    @classmethod
+    def outputs_for(cls, config: VSEConfig) -> tuple[str, ...]:
+        return ("pooled", "map") if config.image_pooling == "attention" else ("pooled",)
+
+    def encode_images(self, features: Features) -> Tensor:
+        vector = features.pooled
+        if self.pool is not None:
+            attended = self.pool(features.regions(self.boxes))  # (n, heads · C)
+            vector = torch.cat([vector, attended], 1)
+        return F.normalize(self.project(self.image_dropout(vector)), dim=1)
+
+    def encode_texts(self, sentences: Sequence[str]) -> Tensor:
+        rows = [self.vocabulary.encode(sentence)[:LONGEST] or [UNKNOWN] for sentence in sentences]
+        lengths = torch.tensor([len(row) for row in rows])
+        words = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
+        return self.encode_words(words, lengths)
+
+    def encode_words(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """Encode rows of word numbers (n, T), padded, with their lengths (n,)."""
+        mask = torch.arange(words.shape[1]) < lengths.unsqueeze(1)  # (n, T)
+        if self.training and self.config.word_dropout:
+            words = words.masked_fill(mask & (torch.rand(words.shape) < self.config.word_dropout), UNKNOWN)
+        embedded = self.dropout(self.embedding(words))  # (n, T, word_dim)
+        if isinstance(self.encoder, nn.Linear):
+            return F.normalize(self.encoder(masked_mean(embedded, mask)), dim=1)
+        packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
+        states, last = self.encoder(packed)
+        if self.config.text_pooling == "last":
+            final = last[0] if isinstance(last, tuple) else last  # (directions, n, hidden)
+            pooled = final.transpose(0, 1).flatten(1)
+        else:
+            pool = masked_max if self.config.text_pooling == "max" else masked_mean
+            pooled = pool(pad_packed_sequence(states, batch_first=True)[0], mask)
+        return F.normalize(self.dropout(pooled), dim=1)
+
+
+def _encoder(config: VSEConfig) -> nn.Module:
+    if config.encoder == "mean":
+        return nn.Linear(config.word_dim, config.dim)
+    recurrent = nn.GRU if config.encoder == "gru" else nn.LSTM
+    hidden = config.dim // 2 if config.bidirectional else config.dim
+    return recurrent(config.word_dim, hidden, batch_first=True, bidirectional=config.bidirectional)

@@ -1,0 +1,105 @@
+"""Reading a table, as it comes from TOML or JSON, into a dataclass whose fields say what is allowed."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, field, fields, is_dataclass
+from typing import Any, get_args, get_origin, get_type_hints
+
+from seesay.errors import SeesayError
+
+
+def key(default: Any, **limits: Any) -> Any:
+    """A field with a default and limits; a required key is written `field(metadata={...})`, which mypy understands.
+
+    The limits are `one_of` (names), `above`, `at_least`, `below`, and `filled` (neither empty nor blank).
+    """
+    return field(default=default, metadata=limits)
+
+
+def read_table(cls: type[Any], table: Any, origin: str, prefix: str = "") -> Any:
+    """Build the dataclass `cls` from a table, with its tables inside.
+
+    Args:
+        origin: Where the table comes from, named in errors.
+        prefix: The path of this table inside the whole, with its dot.
+
+    Raises:
+        SeesayError: A key is unknown or missing, a type is wrong or a value outside its limits.
+    """
+    if not isinstance(table, Mapping):
+        raise SeesayError(f"{origin}: {prefix.rstrip('.')} is a table of keys, not {table!r}")
+    known = {spec.name: spec for spec in fields(cls)}
+    types = get_type_hints(cls)
+    for name in table:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            meant = f"; did you mean '{prefix}{near[0]}'?" if near else ""
+            raise SeesayError(f"{origin}: there is no key '{prefix}{name}'{meant}", allowed=known)
+    values = {}
+    for name, spec in known.items():
+        if name in table:
+            values[name] = _read_value(types[name], spec, table[name], origin, f"{prefix}{name}")
+        elif spec.default is MISSING and spec.default_factory is MISSING:
+            raise SeesayError(f"{origin}: the key '{prefix}{name}' is missing", allowed=_describe(types[name], spec))
+    return cls(**values)
+
+
+def _read_value(kind: Any, spec: Field[Any], value: Any, origin: str, path: str) -> Any:
+    if is_dataclass(kind) and isinstance(kind, type):
+        return read_table(kind, value, origin, f"{path}.")
+    if get_origin(kind) is tuple and isinstance(value, list | tuple):
+        entry = get_args(kind)[0]
+        value = tuple(read_table(entry, item, origin, f"{path}.{place}.") for place, item in enumerate(value))
+    elif kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    plain = get_origin(kind) or kind
+    # A bool is an int to Python, but `epochs = true` is a mistake.
+    right_type = isinstance(value, plain) and (plain is bool or not isinstance(value, bool))
+    if not right_type or not _within(spec.metadata, value):
+        raise SeesayError(f"{origin}: {path} cannot be {value!r}", allowed=_describe(kind, spec))
+    if plain is dict:
+        _check_plain(value, origin, path)
+        return copy_table(value)
+    return value
+
+
+def _check_plain(value: Any, origin: str, path: str) -> None:
+    """Dates are TOML but not JSON, and no key of a model is a date."""
+    if isinstance(value, Mapping | list):
+        for name, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+            _check_plain(item, origin, f"{path}.{name}")
+    elif not isinstance(value, str | int | float):
+        raise SeesayError(f"{origin}: {path} cannot be {value!r}", allowed="text, numbers, true, false, lists, tables")
+
+
+def _within(limits: Mapping[str, Any], value: Any) -> bool:
+    """Comparisons are written so that nan fails them."""
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return False
+    return (
+        ("one_of" not in limits or value in limits["one_of"])
+        and ("above" not in limits or value > limits["above"])
+        and ("at_least" not in limits or value >= limits["at_least"])
+        and ("below" not in limits or value < limits["below"])
+        and (not limits.get("filled") or bool(value.strip() if isinstance(value, str) else value))
+    )
+
+
+def _describe(kind: Any, spec: Field[Any]) -> str:
+    limits = spec.metadata
+    if "one_of" in limits:
+        return ", ".join(limits["one_of"])
+    plain = get_origin(kind) or kind
+    words = {str: "text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of tables"}
+    parts = [words.get(plain, "a table of keys")]
+    parts += [f"{name.replace('_', ' ')} {limits[name]}" for name in ("above", "at_least", "below") if name in limits]
+    if limits.get("filled"):
+        parts.append("that is not empty")
+    return " ".join(parts)
+
+
+def copy_table(value: Any) -> Any:
+    """A deep copy of tables and lists."""
+    if isinstance(value, Mapping):
+        return {key: copy_table(item) for key, item in value.items()}
+    return [copy_table(item) for item in value] if isinstance(value, list) else value

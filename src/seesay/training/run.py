@@ -1,0 +1,109 @@
+"""From a recipe to a folder of trained weights."""
+
+import platform
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+
+import seesay
+from seesay.errors import SeesayError
+from seesay.images.extraction import Progress, features_of
+from seesay.images.features import FeatureSpec
+from seesay.metrics.retrieval import retrieval_report
+from seesay.models import pretrained
+from seesay.models.base import Matcher, Weights, family_class, read_config
+from seesay.text.vocabulary import Vocabulary
+from seesay.training.loop import Event, train
+from seesay.training.ranking import RankingTask, Source, read_source, score_all
+from seesay.training.recipe import Recipe
+
+
+def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> RankingTask:
+    """Read the data, compute what features are missing, and build the untrained model.
+
+    Everything that can be refused is refused here, before the first step.
+    """
+    kind = family_class(recipe.model)
+    config = read_config(kind.config_type, recipe.config, f"recipe {recipe.name} [config]")
+    spec = read_config(FeatureSpec, recipe.features, f"recipe {recipe.name} [features]")
+    outputs = kind.outputs_for(config)
+    sources = [
+        read_source(source, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
+        for source in recipe.data.train
+    ]
+    dev = read_source(recipe.data.dev, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
+    _refuse_leaks(sources, dev)
+    vocabulary = Vocabulary.build(
+        (sentence for source in sources for sentence in source.sentences), recipe.data.min_count
+    )
+    torch.manual_seed(recipe.seed)
+    model = kind(config, vocabulary, spec)
+    model.initialise(recipe.seed)
+    return RankingTask(model, sources, dev, recipe)
+
+
+def _refuse_leaks(sources: list[Source], dev: Source) -> None:
+    """A photo that is measured on is never learned from, whatever it is called."""
+    assert dev.table is not None
+    measured = set(dev.table.keys)
+    for source in sources:
+        if source.table is not None and (leaked := measured.intersection(source.table.keys)):
+            raise SeesayError(
+                f"{len(leaked)} of the dev pictures are also among the training pictures of {source.collection.name}",
+                hint="leave them out, or choose another dev split",
+            )
+
+
+def run_recipe(
+    recipe: Recipe,
+    run_dir: Path,
+    *,
+    resume: bool = True,
+    on_event: Callable[[Event], None] | None = None,
+    on_progress: Progress | None = None,
+) -> Weights:
+    """Train as a recipe says and leave the weights, in half precision and measured on dev, in `run_dir/weights`."""
+    task = prepare(recipe, on_progress=on_progress)
+    result = train(task, recipe, run_dir, resume=resume, on_event=on_event)
+    task.model.load_state_dict(load_file(result.weights))
+    folder = run_dir / "weights"
+    pretrained.save(folder, task.model, describe(recipe, task.sources, result.best_epoch))
+    model = pretrained.load(folder)
+    return pretrained.record_figures(folder, _key(task.dev), measure(model, task.dev))
+
+
+def measure(model: Matcher, source: Source) -> dict[str, Any]:
+    """The retrieval figures of a model on a source, dated."""
+    report: dict[str, Any] = dict(retrieval_report(score_all(model, source), source.image_of))
+    return {**report, "date": datetime.now(UTC).isoformat(timespec="seconds")}
+
+
+def describe(recipe: Recipe, sources: list[Source], epochs: int) -> dict[str, Any]:
+    """What travels with the weights about how they were made."""
+    return {
+        "name": recipe.name,
+        "data": [
+            {
+                "name": source.collection.name,
+                "split": recipe.data.train[place].split,
+                "n_images": 0 if source.table is None else len(source.table),
+                "n_sentences": len(source.sentences),
+                "fingerprint": source.collection.fingerprint(),
+            }
+            for place, source in enumerate(sources)
+        ],
+        "recipe": recipe.to_dict(),
+        "recipe_fingerprint": recipe.fingerprint(),
+        "seed": recipe.seed,
+        "epochs": epochs,
+        "trained": datetime.now(UTC).date().isoformat(),
+        "versions": {"seesay": seesay.__version__, "torch": torch.__version__, "python": platform.python_version()},
+    }
+
+
+def _key(source: Source) -> str:
+    return f"{source.collection.name}/{source.collection.items[0].split}"

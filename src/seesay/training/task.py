@@ -1,0 +1,77 @@
+"""What the training loop asks of whatever is being learned."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch import Tensor, distributed, nn
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A loss to go downhill on, and what to write in the log.
+
+    Args:
+        total: Scalar whose gradients, summed over the processes, are those of the whole batch's loss.
+        logs: Figures for the log; `loss` is the value for the whole batch in every process.
+    """
+
+    total: Tensor
+    logs: dict[str, float]
+
+    @classmethod
+    def of_whole_batch(cls, value: Tensor, world: int, **logs: float) -> "Loss":
+        """From the loss of the whole batch, which every process has computed (see `gather_with_own_gradient`)."""
+        return cls(value / world, {"loss": float(value.detach()), **logs})
+
+    @classmethod
+    def of_own_part(cls, part: Tensor, world: int, **logs: float) -> "Loss":
+        """From this process's part of a loss that is a sum of parts."""
+        whole = part.detach().clone()
+        if world > 1:
+            distributed.all_reduce(whole)
+        return cls(part, {"loss": float(whole), **logs})
+
+
+class Task(Protocol):
+    """What is learned. Batches are functions of (epoch, index), so that a run can be resumed anywhere.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from seesay.training.loop import train
+        >>> from seesay.training.recipe import DataRecipe, DevRecipe, OptimiserRecipe, Recipe, SourceRecipe, StopRecipe
+        >>> class Halving:
+        ...     model = nn.Linear(1, 1, bias=False)
+        ...     def n_batches(self, epoch): return 20
+        ...     def batch(self, epoch, index): return float(index % 3)
+        ...     def loss(self, batch, rank, world):
+        ...         return Loss.of_whole_batch((self.model.weight * batch - batch / 2).square().sum(), world)
+        ...     def evaluate(self): return {"error": abs(self.model.weight.item() - 0.5)}
+        >>> recipe = Recipe(
+        ...     name="halving",
+        ...     model="line",
+        ...     data=DataRecipe(train=(SourceRecipe("numbers"),), dev=DevRecipe("numbers")),
+        ...     stop=StopRecipe(epochs=2, metric="error", mode="min"),
+        ...     optimiser=OptimiserRecipe(name="sgd", rate=0.1),
+        ... )
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = train(Halving(), recipe, Path(folder))
+        >>> result.steps, result.best["error"] < 1e-4
+        (40, True)
+    """
+
+    @property
+    def model(self) -> nn.Module:
+        """What is being learned."""
+
+    def n_batches(self, epoch: int) -> int:
+        """How many batches an epoch (from 0) has."""
+
+    def batch(self, epoch: int, index: int) -> Any:
+        """The description of a whole batch, the same in every process."""
+
+    def loss(self, batch: Any, rank: int, world: int) -> Loss:
+        """This process's share of the loss of a batch."""
+
+    def evaluate(self) -> dict[str, float]:
+        """Dev figures of the model as it stands."""
