@@ -2,8 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from seesay.files import data_dir
 
@@ -18,3 +21,76 @@ def shared_data() -> Path:
             pytest.fail(reason)
         pytest.skip(reason)
     return root
+
+
+COLOURS = {
+    "red": (210, 30, 30),
+    "green": (30, 170, 50),
+    "blue": (30, 50, 210),
+    "yellow": (240, 220, 40),
+    "pink": (250, 150, 200),
+    "brown": (110, 60, 20),
+    "black": (10, 10, 10),
+    "white": (245, 245, 245),
+}
+
+
+@pytest.fixture(scope="session")
+def colours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection that is learned in a second: pictures of one colour with a little noise, sentences that name it.
+
+    Of every colour four pictures are for training and one each for dev and test, with two sentences each.
+    """
+    root = tmp_path_factory.mktemp("colours") / "colours"
+    noise = np.random.default_rng(0)
+    rows = ["image,sentence,split"]
+    for name, colour in COLOURS.items():
+        for number, split in enumerate(("train", "train", "train", "train", "dev", "test")):
+            path = root / "images" / f"{name}_{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pixels = np.array(colour) + noise.normal(0, 12, (48, 40, 3))
+            Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(path)
+            rows += [f"{path.name},A {name} picture.,{split}", f"{path.name},everything here is {name},{split}"]
+    (root / "captions.csv").write_text("\n".join(rows) + "\n")
+    return root
+
+
+@pytest.fixture(scope="session")
+def colours_recipe(colours: Path) -> dict[str, Any]:
+    """A recipe, as its TOML file would be read, that learns them from small pictures with a small network."""
+    return {
+        "name": "colours",
+        "model": "vse",
+        "config": {"dim": 16, "word_dim": 8, "dropout": 0.1, "image_dropout": 0.1},
+        "features": {"backbone": "efficientnet-lite0", "size": 64},
+        "data": {"min_count": 1, "train": [{"source": str(colours)}], "dev": {"source": str(colours)}},
+        "optimiser": {"rate": 0.02},
+        "batches": {"size": 16},
+        "stop": {"epochs": 8},
+    }
+
+
+@pytest.fixture(scope="session")
+def colours_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the features of the coloured pictures are kept during a test session."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def colours_run(colours_recipe: dict[str, Any], colours_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run of that recipe; its `weights` can be loaded."""
+    from seesay.training.recipe import Recipe
+    from seesay.training.run import run_recipe
+
+    folder = tmp_path_factory.mktemp("run") / "colours"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEESAY_CACHE", str(colours_cache))
+        run_recipe(Recipe.from_dict(colours_recipe), folder)
+    return folder
+
+
+@pytest.fixture
+def in_colours_cache(colours_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let a test compute and find features there instead of in the user's own cache."""
+    monkeypatch.setenv("SEESAY_CACHE", str(colours_cache))
+    return colours_cache

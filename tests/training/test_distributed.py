@@ -125,7 +125,7 @@ def two_processes(tmp_path_factory):
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     command = [*launcher, str(Path(__file__).resolve()), str(folder)]
-    finished = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=180)
+    finished = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert finished.returncode == 0, finished.stderr
     return folder
 

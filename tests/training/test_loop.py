@@ -111,7 +111,7 @@ def interrupt_at(step, number=signal.SIGINT):
 
 def in_fresh_process(*arguments):
     command = [sys.executable, str(Path(__file__).resolve()), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -207,6 +207,9 @@ def test_events_tell_each_step_evaluation_and_save(tmp_path):
     assert [(event.epoch, event.batch) for event in steps[7:9]] == [(1, 8), (2, 1)]
     assert (steps[0].n_epochs, steps[0].n_batches, steps[0].n_steps) == (3, N_BATCHES, 24)
     assert steps[0].figures["rate"] == pytest.approx(0.02 / 3)
+    lines = {line["step"]: line for line in log_of(tmp_path) if line["kind"] == "steps"}
+    assert lines[6]["loss"] == pytest.approx(sum(event.figures["loss"] for event in steps[3:6]) / 3)
+    assert lines[8]["loss"] == pytest.approx(sum(event.figures["loss"] for event in steps[6:8]) / 2)
     assert [event.step for event in events if event.kind == "saved"] == [0, 5, 8, 10, 15, 16, 20, 24]
     evaluations = [event for event in events if event.kind == "evaluation"]
     assert [event.step for event in evaluations] == [0, 8, 16, 24]

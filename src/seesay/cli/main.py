@@ -53,9 +53,13 @@ def run(arguments: list[str] | None = None) -> None:
     except SeesayError as error:
         typer.echo(f"seesay: {error}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("seesay: stopped; what was finished is kept, the same command goes on from there", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # `seesay … | head` is no error
-        sys.exit(0)
+    except SystemExit as end:
+        if _was_interrupted(end):  # typer has made an exit of it
+            typer.echo("seesay: stopped; what was finished is kept, the same command goes on from there", err=True)
+        raise
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -71,6 +71,8 @@ def match(
 
 def _is_photo(thing: str) -> bool:
     """A file that exists, or a name that can only have been meant as one: its absence is then reported as such."""
+    if not thing.strip():  # to `Path` an empty sentence is the current folder
+        return False
     try:
         if Path(thing).exists():
             return True

@@ -1,6 +1,8 @@
 """`seesay train`: run a recipe."""
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,14 +33,23 @@ def train(
     import torch
 
     from seesay.cli.progress import progress_bar
-    from seesay.training.run import run_recipe
+    from seesay.training.loop import TrainingInterruptedError
+    from seesay.training.run import prepare, run_task
 
     if threads:
         torch.set_num_threads(threads)
     run_dir = output or Path("runs") / described.name
-    with progress_bar("features", quiet=as_json) as on_progress:
-        shown = _Shown(quiet=as_json)
-        weights = run_recipe(described, run_dir, resume=not fresh, on_event=shown, on_progress=on_progress)
+    is_first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun started, the one that speaks
+    with progress_bar("features", quiet=as_json or not is_first) as on_progress:
+        task = prepare(described, on_progress=on_progress)
+    shown = _Shown(quiet=as_json)
+    try:
+        weights = run_task(task, run_dir, resume=not fresh, on_event=shown)
+    except TrainingInterruptedError as stopped:
+        typer.echo(f"{shown.end}seesay: {stopped}", err=True)
+        raise typer.Exit(130) from stopped
+    if not is_first:
+        return
     if as_json:
         typer.echo(json.dumps({"weights": str(weights.folder), "figures": weights.figures}, indent=2))
     else:
@@ -47,28 +58,30 @@ def train(
 
 
 class _Shown:
-    """Live progress on stderr: the step, the loss and the time left; a line for every evaluation."""
+    """Progress on stderr: a line for every evaluation and, where a person looks, one that follows the steps."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
+        self.erase, self.end = ("\r\033[K", "\n") if sys.stderr.isatty() else ("", "")
         self.first: tuple[int, float] | None = None
 
     def __call__(self, event: "Event") -> None:
         if self.quiet:
             return
-        place = f"epoch {event.epoch}/{event.n_epochs}"
         if event.kind == "evaluation":
+            n_done = event.epoch - (event.batch < event.n_batches)
             figures = " ".join(f"{name} {value:.1f}" for name, value in event.figures.items())
-            typer.echo(f"\r\033[K{place}: {figures}{'  (best so far)' if event.is_best else ''}", err=True)
+            best = "  (best so far)" if event.is_best else ""
+            typer.echo(f"{self.erase}after epoch {n_done}/{event.n_epochs}: {figures}{best}", err=True)
         elif event.kind == "resumed":
             typer.echo(f"going on from step {event.step} of {event.n_steps}", err=True)
-        elif event.kind == "step":
+        elif event.kind == "step" and self.erase:
             self.first = self.first or (event.step - 1, event.seconds)
             steps, seconds = event.step - self.first[0], event.seconds - self.first[1]
             left = (event.n_steps - event.step) * seconds / steps
             typer.echo(
-                f"\r\033[K{place} batch {event.batch}/{event.n_batches} loss {event.figures['loss']:.3f} "
-                f"{steps / max(seconds, 1e-9):.1f} steps/s, {left / 60:.0f} min left",
+                f"{self.erase}epoch {event.epoch}/{event.n_epochs} batch {event.batch}/{event.n_batches} "
+                f"loss {event.figures['loss']:.3f} {steps / max(seconds, 1e-9):.1f} steps/s, {left / 60:.0f} min left",
                 err=True,
                 nl=False,
             )

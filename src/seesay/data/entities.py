@@ -9,6 +9,7 @@ right one is `xmax`, in pixels of the photo as Flickr had it. They are read as f
 gives, and so fit the same photo at any other size.
 """
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -29,7 +30,7 @@ LAYOUT: Final = "Flickr30k Entities: Sentences/*.txt and Annotations/*.xml, with
 
 _SAME_SENTENCE: Final = 0.5  # share of words in common from which two captions are one, corrected by hand
 _OPENING: Final = re.compile(r"\[/EN#\S*")
-_PHRASE: Final = re.compile(r"\[/EN#([^/\s]+)/(\S+)\s+([^\[\]]*[^\[\]\s][^\[\]]*)\]")
+_PHRASE: Final = re.compile(r"\[/EN#([^/\s]+)/([^\s\[\]]+)\s+([^\s\[\]][^\[\]]*)\]")
 
 
 def recognises(path: Path) -> bool:
@@ -108,26 +109,23 @@ def parse_sentence(line: str, sentence: int = 0) -> tuple[str, list[Phrase]]:
         >>> words, [(phrase.text, phrase.first, phrase.last, phrase.chain, phrase.kinds) for phrase in phrases]
         ('A child climbs the stairs .', [('A child', 0, 2, '18', ('people',)), ('the stairs', 3, 5, '20', ('other',))])
     """
+    marks = list(_PHRASE.finditer(line))
+    brackets = line.count("["), line.count("]")
+    if brackets != (len(marks), len(marks)):
+        raise ValueError(f"{brackets[0]} opening and {brackets[1]} closing brackets make {len(marks)} whole phrases")
     words: list[str] = []
     phrases: list[Phrase] = []
     position = 0
-    for mark in _PHRASE.finditer(line):
-        words += _unmarked(line[position : mark.start()])
+    for mark in marks:
+        words += line[position : mark.start()].split()
         chain, kinds, text = mark.groups()
         inner = text.split()
-        phrases.append(
-            Phrase(sentence, len(words), len(words) + len(inner), " ".join(inner), chain, tuple(kinds.split("/")))
-        )
+        first = len(words)
         words += inner
+        phrases.append(Phrase(sentence, first, len(words), " ".join(inner), chain, tuple(kinds.split("/"))))
         position = mark.end()
-    words += _unmarked(line[position:])
+    words += line[position:].split()
     return " ".join(words), phrases
-
-
-def _unmarked(text: str) -> list[str]:
-    if "[" in text or "]" in text:
-        raise ValueError(f"a bracket without its partner in {text.strip()!r}")
-    return text.split()
 
 
 def _read_item(root: Path, number: str, problems: list[Problem]) -> Item:
@@ -193,7 +191,10 @@ def _number(node: ElementTree.Element, path: str) -> float:
     text = node.findtext(path)
     if text is None:
         raise ValueError(f"it has no {path}")
-    return float(text)
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"its {path} is {text}")
+    return number
 
 
 def _lay_on(item: Item, theirs: Item) -> Item:

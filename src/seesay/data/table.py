@@ -88,7 +88,7 @@ def _read_csv(file: Path, gathered: Gathering) -> None:
     )
     first_line = 1
     try:
-        columns = {name.strip().lower(): index for index, name in reversed(list(enumerate(next(rows, []))))}
+        columns = {name.strip().lower(): index for index, name in enumerate(next(rows, []))}
         image, sentence = _column(file, columns, IMAGE_KEYS, "image"), _column(file, columns, SENTENCE_KEYS, "sentence")
         split = next((columns[key] for key in SPLIT_KEYS if key in columns), None)
         first_line = rows.line_num + 1

@@ -155,7 +155,7 @@ def build(name: str) -> Classic:
     """An untrained network by name.
 
     Example:
-        >>> network = build("resnet50")
+        >>> network = build("resnet50").eval()
         >>> feature_map = network.features_map(torch.zeros(1, 3, 32, 32))
         >>> feature_map.shape, network.vector_of_map(feature_map).shape
         (torch.Size([1, 2048, 1, 1]), torch.Size([1, 2048]))

@@ -2,8 +2,9 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -64,7 +65,7 @@ class Extraction:
 
     Attributes:
         keys: The content key of each path, None where the picture could not be used.
-        failures: Why, by path.
+        failures: Why, by path; a picture that lies there twice is named twice.
         n_computed: How many pictures went through the network in this run.
     """
 
@@ -82,7 +83,7 @@ def extract(
     and computing overlap without queues between them. Shards are written as they fill up, also when interrupted: the
     same call goes on where it was.
     """
-    workers = workers or len(os.sched_getaffinity(0))
+    workers = workers or _n_cores()
     keys: dict[Path, str | None] = {}
     failures: dict[Path, str] = {}
     for path in dict.fromkeys(paths):
@@ -93,25 +94,36 @@ def extract(
     by_key = {key: path for path, key in keys.items() if key is not None}
     todo = store.missing(list(by_key))
     total, n_computed = len(by_key), 0
+    n_done = total - len(todo)
     if on_progress:
-        on_progress(total - len(todo), total)
+        on_progress(n_done, total)
     if todo:
         waiting: list[tuple[str, dict[str, Array]]] = []
+        unusable: dict[str, str] = {}
         try:
-            for key, outcome in _compute_all([(key, by_key[key]) for key in todo], store.spec, workers):
-                n_computed += 1
-                if isinstance(outcome, SeesayError):
-                    failures[by_key[key]] = outcome.what
-                else:
-                    waiting.append((key, outcome))
-                if len(waiting) == SHARD:
-                    _flush(store, waiting)
-                if on_progress:
-                    on_progress(total - len(todo) + n_computed, total)
+            with closing(_compute_all([(key, by_key[key]) for key in todo], store.spec, workers)) as outcomes:
+                for key, outcome in outcomes:
+                    n_done += 1
+                    if isinstance(outcome, SeesayError):
+                        unusable[key] = outcome.what
+                    else:
+                        n_computed += 1
+                        waiting.append((key, outcome))
+                    if len(waiting) == SHARD:
+                        _flush(store, waiting)
+                    if on_progress:
+                        on_progress(n_done, total)
         finally:
             _flush(store, waiting)
-    unusable = {keys[path] for path in failures}
-    return Extraction({p: None if k in unusable else k for p, k in keys.items()}, failures, n_computed)
+        for path, key in keys.items():
+            if key in unusable:
+                keys[path], failures[path] = None, unusable[key]
+    return Extraction(keys, failures, n_computed)
+
+
+def _n_cores() -> int:
+    """Those that this process may use, where the system says so."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _flush(store: FeatureStore, waiting: list[tuple[str, dict[str, Array]]]) -> None:
@@ -124,7 +136,9 @@ def _flush(store: FeatureStore, waiting: list[tuple[str, dict[str, Array]]]) -> 
 Outcome = tuple[str, dict[str, Array] | SeesayError]
 
 
-def _compute_all(todo: list[tuple[str, Path]], spec: FeatureSpec, workers: int) -> Iterator[Outcome]:
+def _compute_all(
+    todo: list[tuple[str, Path]], spec: FeatureSpec, workers: int
+) -> Generator[Outcome, None, None]:
     backbone = spec.load_backbone()
 
     def work(batch: list[tuple[str, Path]]) -> list[Outcome]:
@@ -132,7 +146,7 @@ def _compute_all(todo: list[tuple[str, Path]], spec: FeatureSpec, workers: int) 
         opened: list[tuple[str, Image.Image]] = []
         for key, path in batch:
             try:
-                opened.append((key, open_image(path, at_least=spec.size)))
+                opened.append((key, open_image(path, at_least=spec.pixels)))
             except SeesayError as error:
                 outcomes.append((key, error))
         if opened:

@@ -51,6 +51,8 @@ class FeatureSpec:
             raise SeesayError(f"there is no backbone {self.backbone!r}", allowed=sizes)
         if self.crop not in CROPS:
             raise SeesayError(f"there is no crop {self.crop!r}", allowed=CROPS)
+        if self.weights and self.backbone in PACKAGED:
+            raise SeesayError(f"{self.backbone} comes with its own weights, not {self.weights}", allowed=FROM_FILE)
         if self.size == 0:
             object.__setattr__(self, "size", sizes[self.backbone])
 
@@ -58,6 +60,11 @@ class FeatureSpec:
     def name(self) -> str:
         """A folder name that differs wherever the numbers would."""
         return f"{self.backbone}-{self.size}-{self.crop}-{self.digest[:12]}"
+
+    @property
+    def pixels(self) -> int:
+        """The shorter side that a picture is shrunk to: below it a decoder may not take short cuts."""
+        return _short_side(self.size) if self.crop == "ten-crop" else self.size
 
     @property
     def digest(self) -> str:
@@ -81,7 +88,7 @@ def preprocess(image: Image.Image, size: int, crop: str) -> NDArray[np.uint8]:
     if crop != "ten-crop":
         view = np.asarray(image.resize((size, size), Image.Resampling.BICUBIC))
         return np.stack([view, view[:, ::-1]] if crop == "mirror" else [view])
-    short = round(size * 256 / 224)
+    short = _short_side(size)
     scale = short / min(image.size)
     width, height = (max(short, round(side * scale)) for side in image.size)
     whole = np.asarray(image.resize((width, height), Image.Resampling.BICUBIC))
@@ -89,6 +96,11 @@ def preprocess(image: Image.Image, size: int, crop: str) -> NDArray[np.uint8]:
     corners = [(0, 0), (0, right), (bottom, 0), (bottom, right), (bottom // 2, right // 2)]
     views = [whole[top : top + size, left : left + size] for top, left in corners]
     return np.stack([*views, *(view[:, ::-1] for view in views)])
+
+
+def _short_side(size: int) -> int:
+    """Of the picture that ten crops are cut from: 256 where the network takes 224, as the papers do."""
+    return round(size * 256 / 224)
 
 
 def compute(images: Sequence[Image.Image], backbone: Backbone, crop: str = "squash") -> dict[str, Array]:

@@ -45,7 +45,7 @@ def whole_and_grid(rows: int, columns: int) -> Boxes:
 def windows(n: int = 20) -> Boxes:
     """The whole picture and n - 1 fixed windows of many sizes and shapes.
 
-    The candidates are all 1,296 boxes whose corners lie on an 8 x 8 grid; nothing about real annotations enters.
+    The candidates are all 1,296 boxes whose corners lie on an 8 x 8 grid; which ones follows from geometry alone.
     `windows(10)` are the first ten rows of `windows(50)`.
 
     Example:
@@ -66,6 +66,22 @@ def selective_search(image: Image.Image, n: int = 20, *, working_side: int = 200
     """
     if not 1 <= n <= _N_WINDOWS:
         raise SeesayError(f"{n} regions were asked for", allowed=f"1 to {_N_WINDOWS:,}")
+    # Sorted, because the order in which they come is not the same twice.
+    proposals = np.unique(propose(image, working_side=working_side).astype(np.float64), axis=0)
+    kept = _representatives(np.concatenate([_WHOLE, proposals]), n)
+    if len(kept) == n:
+        return kept.astype(np.float32)
+    filled = np.concatenate([kept, windows(n)]).astype(np.float32)
+    _, first = np.unique(filled, axis=0, return_index=True)
+    return filled[np.sort(first)[:n]]
+
+
+def propose(image: Image.Image, *, working_side: int = 200) -> Boxes:
+    """All proposals of selective search, usually several hundred, as OpenCV gives them.
+
+    OpenCV orders them by their height in the hierarchy times C's `rand()`, which nobody can seed from here: the boxes
+    are the same each time, their order is not.
+    """
     import cv2
 
     scale = working_side / max(image.size)
@@ -74,15 +90,9 @@ def selective_search(image: Image.Image, n: int = 20, *, working_side: int = 200
     search = cv2.ximgproc.segmentation.createSelectiveSearchSegmentation()
     search.setBaseImage(np.ascontiguousarray(small[:, :, ::-1]))
     search.switchToSelectiveSearchFast()
-    # Sorted, because OpenCV orders them by C's rand(), which nobody can seed from here.
-    left, top, wide, high = np.unique(np.asarray(search.process(), np.float64).reshape(-1, 4), axis=0).T
+    left, top, wide, high = np.asarray(search.process()).reshape(-1, 4).T
     proposals = np.stack([left / width, top / height, (left + wide) / width, (top + high) / height], axis=1)
-    kept = _representatives(np.concatenate([_WHOLE, proposals]), n)
-    if len(kept) == n:
-        return kept.astype(np.float32)
-    filled = np.concatenate([kept, windows(n)]).astype(np.float32)
-    _, first = np.unique(filled, axis=0, return_index=True)
-    return filled[np.sort(first)[:n]]
+    return proposals.astype(np.float32)
 
 
 def region_weights(boxes: ArrayLike, height: int, width: int) -> Boxes:
@@ -104,8 +114,8 @@ def region_weights(boxes: ArrayLike, height: int, width: int) -> Boxes:
         SeesayError: A box is empty, reaches outside the picture, or is not a number.
 
     Example:
-        >>> region_weights([[0, 0, 1, 1], [0.25, 0, 1, 0.5]], height=2, width=2).round(3).tolist()
-        [[0.25, 0.25, 0.25, 0.25], [0.333, 0.667, 0.0, 0.0]]
+        >>> region_weights([[0, 0, 1, 1], [0.125, 0, 0.625, 1]], height=1, width=4).tolist()
+        [[0.25, 0.25, 0.25, 0.25], [0.25, 0.5, 0.25, 0.0]]
     """
     if height < 1 or width < 1:
         raise SeesayError(f"a feature map of {height} x {width} cells", allowed="one row and one column or more")

@@ -108,7 +108,8 @@ class _Counter:
 
 def _best(n: int, queries: IntArray, correct: NDArray[np.floating]) -> NDArray[np.floating]:
     best = np.full(n, -np.inf, correct.dtype)
-    np.maximum.at(best, queries, correct)
+    with np.errstate(invalid="ignore"):  # NaN is refused where its place is known
+        np.maximum.at(best, queries, correct)
     return best
 
 

@@ -60,9 +60,10 @@ def caption_report(
         on_progress: Called by METEOR, which is slow, with the number of images done and the number of all images.
 
     Example:
-        >>> report = caption_report(["a dog runs", "cats"], [["a dog runs"], ["two cats"]], meteor=False)
+        >>> hypotheses, references = ["a dog runs on grass", "cats"], [["a dog runs on the grass"], ["two cats"]]
+        >>> report = caption_report(hypotheses, references, training=["two dogs", "cats"], meteor=False)
         >>> {name: round(value, 3) for name, value in report.items() if value is not None}
-        {'bleu1': 0.779, 'bleu2': 0.779, 'bleu3': 0.779, 'bleu4': 0.004, 'cider': 4.618, 'rouge_l': 0.805}
+        {'bleu1': 0.717, 'bleu2': 0.621, 'bleu3': 0.569, 'bleu4': 0.507, 'cider': 4.039, 'rouge_l': 0.762, 'novel': 0.5}
     """
     packed = References(references)
     scores = bleu(hypotheses, packed).corpus
@@ -119,7 +120,7 @@ def novelty(hypotheses: Sequence[Sentence], training: Iterable[Sentence]) -> flo
         >>> novelty(["a dog runs", "a dog  sits"], ["a dog sits", "two cats"])
         0.5
     """
-    if not len(hypotheses):
-        raise SeesayError("there are no hypotheses", allowed="one sentence or more")
+    if isinstance(hypotheses, str) or not len(hypotheses):
+        raise SeesayError("there are no hypotheses", allowed="a list of one sentence or more")
     known = {as_text(sentence) for sentence in training}
     return sum(as_text(sentence) not in known for sentence in hypotheses) / len(hypotheses)

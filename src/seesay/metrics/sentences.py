@@ -57,22 +57,7 @@ class References:
         self.image_of: IntArray = np.repeat(np.arange(self.n_images), n_sentences)  # (n_sentences,)
         self.sentences, self._words = pack(list(chain.from_iterable(references)), {})
 
-    def check_references(hypotheses: Sequence[Sentence], references: Sequence[Sequence[Sentence]]) -> None:
-    """Refuse anything but one hypothesis, and one reference or more, per image."""
-    _check_one_per_image(hypotheses, len(_count(references)))
-
-
-def as_text(sentence: Sentence) -> str:
-    """A sentence as one string with single spaces.
-
-    Example:
-        >>> as_text(" a  dog"), as_text(["a", "dog"])
-        ('a dog', 'a dog')
-    """
-    return " ".join(sentence.split() if isinstance(sentence, str) else sentence)
-
-
-def pack(self, hypotheses: Sequence[Sentence]) -> Packed:
+    def pack(self, hypotheses: Sequence[Sentence]) -> Packed:
         """Sentences in the ids of these references; words that no reference has get ids of their own."""
         return pack(hypotheses, self._words)[0]
 
@@ -85,6 +70,21 @@ def pack(self, hypotheses: Sequence[Sentence]) -> Packed:
 def as_references(references: References | Sequence[Sequence[Sentence]]) -> References:
     """What the metrics accept: references that are packed already, or lists of sentences."""
     return references if isinstance(references, References) else References(references)
+
+
+def check_references(hypotheses: Sequence[Sentence], references: Sequence[Sequence[Sentence]]) -> None:
+    """Refuse anything but one hypothesis, and one reference or more, per image."""
+    _check_one_per_image(hypotheses, len(_count(references)))
+
+
+def as_text(sentence: Sentence) -> str:
+    """A sentence as one string with single spaces.
+
+    Example:
+        >>> as_text(" a  dog"), as_text(["a", "dog"])
+        ('a dog', 'a dog')
+    """
+    return " ".join(sentence.split() if isinstance(sentence, str) else sentence)
 
 
 def pack(sentences: Sequence[Sentence], known: Mapping[str, int]) -> tuple[Packed, dict[str, int]]:
@@ -109,9 +109,10 @@ def pack(sentences: Sequence[Sentence], known: Mapping[str, int]) -> tuple[Packe
         if strange := next((kind for kind in kinds if not issubclass(kind, Sequence)), None):
             raise SeesayError(f"a sentence is a {strange.__name__}", allowed="a string, or a list of strings")
         split = (sentence.split() if isinstance(sentence, str) else sentence for sentence in sentences)
-        ids = np.array([words[token] for tokens in split for token in (*tokens, _END_MARK)], np.int64)
-        if strange := next((type(word) for word in words if not isinstance(word, str)), None):
+        tokens = [token for words_of_one in split for token in (*words_of_one, _END_MARK)]
+        if strange := next((type(token) for token in tokens if not isinstance(token, str)), None):
             raise SeesayError(f"a token is a {strange.__name__}", allowed="strings")
+        ids = np.fromiter(map(words.__getitem__, tokens), np.int64, len(tokens))
     ends = np.flatnonzero(ids == END)
     if len(ends) != len(sentences):
         raise SeesayError("a sentence has the NUL character as a token", allowed="any other token")

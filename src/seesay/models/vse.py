@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import windows
 from seesay.layers.pooling import AttentionPool, masked_max, masked_mean
+from seesay.layers.recurrent import Recurrent
 from seesay.models.base import Matcher
 from seesay.text.vocabulary import PAD, UNKNOWN, Vocabulary
 
@@ -42,6 +42,8 @@ class VSEConfig:
         text_pooling: What becomes of the states over time: their `max`, their `mean`, or the `last`.
         image_pooling: `pooled` takes the network's one vector; `attention` adds `heads` learned means over regions.
         n_regions: Windows that the attention chooses from.
+        image_dim: Of the network's vector: 1,280 for EfficientNet-Lite, 2,048 for ResNet-50, 4,096 for AlexNet and VGG.
+        map_dim: Of the network's map: as the vector for EfficientNet-Lite and ResNet-50, 256 for AlexNet, 512 for VGG.
         word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
         dropout: On word vectors and on the pooled states.
         image_dropout: On the picture's features.
@@ -56,6 +58,8 @@ class VSEConfig:
     image_pooling: str = "pooled"
     heads: int = 1
     n_regions: int = 20
+    image_dim: int = 1280
+    map_dim: int = 1280
     word_vectors: str = ""
     dropout: float = 0.2
     image_dropout: float = 0.2
@@ -70,7 +74,7 @@ class VSEConfig:
         for key in ("dropout", "image_dropout", "word_dropout"):
             if not 0 <= getattr(self, key) < 1:
                 raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
-        for key in ("dim", "word_dim", "heads", "n_regions"):
+        for key in ("dim", "word_dim", "heads", "n_regions", "image_dim", "map_dim"):
             if getattr(self, key) < 1:
                 raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
         if self.bidirectional and self.dim % 2:
@@ -86,17 +90,16 @@ class VSE(Matcher):
     config_type = VSEConfig
     config: VSEConfig
 
-    def __init__(
-        self, config: VSEConfig, vocabulary: Vocabulary, features: FeatureSpec, n_channels: int = 1280
-    ) -> None:
+    def __init__(self, config: VSEConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
         super().__init__(config, vocabulary, features)
         self.embedding = nn.Embedding(len(vocabulary), config.word_dim, padding_idx=PAD)
         self.encoder = _encoder(config)
         self.dropout = nn.Dropout(config.dropout)
         self.image_dropout = nn.Dropout(config.image_dropout)
-        self.pool = AttentionPool(n_channels, config.heads) if config.image_pooling == "attention" else None
-        self.project = nn.Linear(n_channels * (1 + (config.heads if self.pool else 0)), config.dim)
-        self.boxes = windows(config.n_regions)
+        attends = config.image_pooling == "attention"
+        self.pool = AttentionPool(config.map_dim, config.heads) if attends else None
+        self.project = nn.Linear(config.image_dim + (config.heads * config.map_dim if attends else 0), config.dim)
+        self.boxes = windows(config.n_regions if attends else 1)
 
     def initialise(self, seed: int) -> None:
         """Start the word vectors where the configuration says; the rest keeps torch's own initialisation."""
@@ -115,12 +118,24 @@ class VSE(Matcher):
 
     def encode_images(self, features: Features) -> Tensor:
         vector = features.pooled
+        self._check_dim("image_dim", vector)
         if self.pool is not None:
-            attended = self.pool(features.regions(self.boxes))  # (n, heads · C)
-            vector = torch.cat([vector, attended], 1)
+            regions = features.regions(self.boxes)  # (n, N, C)
+            self._check_dim("map_dim", regions)
+            vector = torch.cat([vector, self.pool(regions)], 1)  # (n, D + heads · C)
         return F.normalize(self.project(self.image_dropout(vector)), dim=1)
 
+    def _check_dim(self, key: str, features: Tensor) -> None:
+        found, wanted = features.shape[-1], getattr(self.config, key)
+        if found != wanted:
+            raise SeesayError(
+                f"the features of {self.feature_spec.backbone} have {found} numbers, config.{key} is {wanted}",
+                hint=f"--set config.{key}={found}",
+            )
+
     def encode_texts(self, sentences: Sequence[str]) -> Tensor:
+        if not sentences:  # a process whose share of a small batch is nothing
+            return self.embedding.weight[:0, :1].expand(0, self.config.dim)
         rows = [self.vocabulary.encode(sentence)[:LONGEST] or [UNKNOWN] for sentence in sentences]
         lengths = torch.tensor([len(row) for row in rows])
         words = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
@@ -132,22 +147,18 @@ class VSE(Matcher):
         if self.training and self.config.word_dropout:
             words = words.masked_fill(mask & (torch.rand(words.shape) < self.config.word_dropout), UNKNOWN)
         embedded = self.dropout(self.embedding(words))  # (n, T, word_dim)
-        if isinstance(self.encoder, nn.Linear):
+        if not isinstance(self.encoder, Recurrent):
             return F.normalize(self.encoder(masked_mean(embedded, mask)), dim=1)
-        packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
-        states, last = self.encoder(packed)
+        states = self.encoder(embedded, lengths)  # (n, T, dim)
         if self.config.text_pooling == "last":
-            final = last[0] if isinstance(last, tuple) else last  # (directions, n, hidden)
-            pooled = final.transpose(0, 1).flatten(1)
+            pooled = self.encoder.final(states, lengths)
         else:
-            pool = masked_max if self.config.text_pooling == "max" else masked_mean
-            pooled = pool(pad_packed_sequence(states, batch_first=True)[0], mask)
+            pooled = (masked_max if self.config.text_pooling == "max" else masked_mean)(states, mask)
         return F.normalize(self.dropout(pooled), dim=1)
 
 
 def _encoder(config: VSEConfig) -> nn.Module:
     if config.encoder == "mean":
         return nn.Linear(config.word_dim, config.dim)
-    recurrent = nn.GRU if config.encoder == "gru" else nn.LSTM
     hidden = config.dim // 2 if config.bidirectional else config.dim
-    return recurrent(config.word_dim, hidden, batch_first=True, bidirectional=config.bidirectional)
+    return Recurrent(config.encoder, config.word_dim, hidden, bidirectional=config.bidirectional)

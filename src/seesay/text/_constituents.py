@@ -31,7 +31,7 @@ _NOMINAL_TAGS = _ADJECTIVE_TAGS | {"CD", "DT", "PDT", "WDT", "FW", "PRP$"}
 _BEFORE_NOUN = frozenset(
     {"det", "predet", "amod", "compound", "nmod", "nummod", "quantmod", "poss", "advmod", "neg", "npadvmod"}
 )
-_AFTER_NOUN = frozenset({"case", "nummod", "compound"})
+_AFTER_NOUN = frozenset({"case", "nummod", "compound", "cc", "conj"})
 _MODIFIERS = frozenset({"compound", "nmod", "amod", "det", "predet", "nummod", "quantmod"})
 _AUXILIARIES = frozenset({"aux", "auxpass"})
 _JOINING = frozenset({"cc", "conj", "preconj"})
@@ -59,6 +59,7 @@ class _Builder:
     def __init__(self, words: Sequence[str], heads: Sequence[int], parse: Dependencies, first: int) -> None:
         self.words = words
         self.first = first
+        self.heads = heads
         self.tags = parse.tags
         self.relations = parse.relations
         self.left: list[list[int]] = [[] for _ in words]
@@ -76,6 +77,8 @@ class _Builder:
         n_own = next((place for place, other in enumerate(after) if self.relations[other] in _JOINING), len(after))
         own, joining = after[:n_own], after[n_own:]
         if self._is_nominal(token):
+            if tag in _ADJECTIVE_TAGS and all(self.done[other].is_leaf for other in joining):
+                own, joining = after, []  # "in red and black" is one phrase
             self.done[token] = self._join("NP", token, self._noun_phrase(token, own, bool(joining)), joining)
         elif tag in _VERB_TAGS and relation not in _MODIFIERS and relation not in _AUXILIARIES:
             self.done[token] = self._clause(token, own, joining)
@@ -84,7 +87,12 @@ class _Builder:
 
     def _is_nominal(self, token: int) -> bool:
         tag, relation = self.tags[token], self.relations[token]
-        if relation in _MODIFIERS:
+        if tag in _NOMINAL_TAGS and self.heads[token] < token and self.tags[self.heads[token]] == "IN":
+            return True  # "in red", whatever the parser calls it
+        first = token
+        while self.relations[first] == "conj" and self.heads[first] != first:
+            first = self.heads[first]
+        if self.relations[first] in _MODIFIERS:  # "wire" of "a wood and wire bridge" is no thing of its own
             return False
         if tag in _NOUN_TAGS or tag == "CD" or any(self.relations[other] == "det" for other in self.left[token]):
             return True
@@ -116,14 +124,14 @@ class _Builder:
 
     def _without_relational_noun(self, token: int) -> Sequence[Tree]:
         """Splits "front of the house" after "in", so that "in front of" is the preposition of "the house"."""
-        node = self.done[token]
-        if self.relations[token] == "pobj" and self.words[token] in _RELATIONAL_NOUNS and not self.left[token]:
-            phrase = self.core[token][0] if token in self.core else node
-            if len(phrase.children) == 2 and phrase.children[1].label == "PP":
-                of, *governed = phrase.children[1].children
-                governed += self.core[token][1]
+        is_bare = not self.left[token] and token in self.core
+        if self.relations[token] == "pobj" and self.words[token] in _RELATIONAL_NOUNS and is_bare:
+            core, rest = self.core[token]
+            if core.children[-1].label == "PP":
+                of, *governed = core.children[-1].children
+                governed += rest
                 return [self._leaf(token), of, Tree.join("NP", governed) if len(governed) > 1 else governed[0]]
-        return [node]
+        return [self.done[token]]
 
     def _noun_phrase(self, token: int, own: Sequence[int], is_joined: bool) -> Tree:
         before = self.left[token]
@@ -167,7 +175,7 @@ class _Builder:
         if not outside:
             return predicate
         has_subject = any(self.relations[other] in _SUBJECTS for other in before[:n_outside])
-        label = "SBAR" if not has_subject else "S"
+        label = "S" if has_subject else "SBAR"
         if predicate.label == "VP":
             self.joined.pop(token, None)  # they share this subject, so no longer coordination may take them over
             return self._with_mark(label, before, outside, predicate)
@@ -208,25 +216,33 @@ class _Builder:
 def _projective(heads: Sequence[int]) -> list[int]:
     """Lift tokens to their head's head until every token and all below it are a run of words without a gap."""
     lifted = list(heads)
-    while (gap := _first_gap(lifted)) is not None:
-        below = [token for token, head in enumerate(lifted) if head == gap and token != gap]
-        # The farthest dependent reaches over the gap, or else the phrase would have none.
-        token = max(below, key=lambda place: abs(place - gap))
-        lifted[token] = token if lifted[gap] == gap else lifted[gap]
+    while (token := _beyond_a_gap(lifted)) is not None:
+        head = lifted[token]
+        lifted[token] = token if lifted[head] == head else lifted[head]
     return lifted
 
 
-def _first_gap(heads: Sequence[int]) -> int | None:
-    """The lowest token that is not next to all that depends on it."""
-    first, last, size = list(range(len(heads))), list(range(len(heads))), [1] * len(heads)
-    for token in reversed(_from_the_roots(heads)):
-        if last[token] - first[token] + 1 != size[token]:
-            return token
-        head = heads[token]
-        if head != token:
-            first[head] = min(first[head], first[token])
-            last[head] = max(last[head], last[token])
-            size[head] += size[token]
+def _beyond_a_gap(heads: Sequence[int]) -> int | None:
+    """A token between which and its head stands a word that does not depend on that head."""
+    n_tokens = len(heads)
+    first, last, size = list(range(n_tokens)), list(range(n_tokens)), [1] * n_tokens
+    for head in reversed(_from_the_roots(heads)):
+        if last[head] - first[head] + 1 != size[head]:
+            edge = head
+            for token in (place for place in range(head + 1, n_tokens) if heads[place] == head):
+                if first[token] != edge + 1:
+                    return token
+                edge = last[token]
+            edge = head
+            for token in (place for place in range(head - 1, -1, -1) if heads[place] == head):
+                if last[token] != edge - 1:
+                    return token
+                edge = first[token]
+        above = heads[head]
+        if above != head:
+            first[above] = min(first[above], first[head])
+            last[above] = max(last[above], last[head])
+            size[above] += size[head]
     return None
 
 
@@ -248,4 +264,5 @@ def _flatten_below(node: Tree, depth: int) -> Tree:
         leaves = (part for part in node.nodes() if part.is_leaf)
         return Tree(node.label, node.first, node.last, tuple(leaves))
     children = tuple(_flatten_below(child, depth - 1) for child in node.children)
-    return node if children == node.children else Tree(node.label, node.first, node.last, children)
+    is_same = all(new is old for new, old in zip(children, node.children, strict=True))
+    return node if is_same else Tree(node.label, node.first, node.last, children)

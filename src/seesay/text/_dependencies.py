@@ -75,7 +75,7 @@ def _has_cycle(heads: Sequence[int]) -> bool:
 
 def parser_version() -> str:
     """The name and version of the parser that would be used, without importing it."""
-    name = _installed_parser()
+    name = installed_parser()
     return f"{name} {version(name)} spacy {version('spacy')}"
 
 
@@ -93,7 +93,8 @@ def parse_dependencies(sentences: Iterable[Sequence[str]]) -> Iterator[Dependenc
         )
 
 
-def _installed_parser() -> str:
+def installed_parser() -> str:
+    """The name of the parser that would be used."""
     for name in _PARSERS:
         try:
             version(name)
@@ -109,4 +110,4 @@ def _installed_parser() -> str:
 def _pipeline() -> "Language":
     import spacy
 
-    return spacy.load(_installed_parser(), exclude=["ner", "lemmatizer", "senter", "attribute_ruler"])
+    return spacy.load(installed_parser(), exclude=["ner", "lemmatizer", "senter", "attribute_ruler"])

@@ -38,7 +38,7 @@ def read_strings(path: Path) -> list[str]:
         values: list[bytes] = []
         for group in metadata[4]:  # row_groups
             values += _read_chunk(data, group[1][0][3], is_optional)  # columns, meta_data
-    except (KeyError, IndexError, TypeError) as error:
+    except (KeyError, IndexError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError("the file is damaged") from error
     if len(values) != metadata[3]:  # num_rows
         raise ValueError(f"{len(values)} of {metadata[3]} rows could be read")
@@ -89,9 +89,9 @@ def _plain(page: bytes, n_values: int) -> list[bytes]:
     for _ in range(n_values):
         start = position + 4
         position = start + int.from_bytes(page[position:start], "little")
+        if position > len(page):
+            raise ValueError("a page ends in the middle of a value")
         values.append(page[start:position])
-    if position > len(page):
-        raise ValueError("a page ends in the middle of a value")
     return values
 
 

@@ -58,7 +58,7 @@ class ParseCache:
                     pieces = wanted[key]
                     try:
                         found[pieces] = Dependencies.from_json(text, len(pieces))
-                    except (ValueError, TypeError):
+                    except (ValueError, TypeError, RecursionError):
                         continue
         except sqlite3.OperationalError as error:
             raise self._unusable(error) from error

@@ -13,6 +13,7 @@ _NOUN_TAGS = frozenset({"NN", "NNS", "NNP", "NNPS"})
 _VERB_TAGS = frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"})
 _NOUN_MODIFIERS = frozenset({"det", "predet", "amod", "compound", "nmod", "nummod", "poss"})
 _PLACES_OF_NOUNS = frozenset({"pobj", "dobj", "pcomp", "nsubj", "nsubjpass", "attr", "appos"})
+_OBJECTS = frozenset({"pobj", "dobj", "pcomp"})
 _SINGULAR = frozenset({"a", "an", "another", "one", "this", "each"})
 _QUANTITIES = frozenset({"couple", "dozen", "few", "hundred", "thousand", "million", "pair", "lot", "bunch"})
 
@@ -24,13 +25,21 @@ def free_verbs(words: Sequence[str], parse: Dependencies) -> Dependencies:
         if tag != "NNS" and tag not in _VERB_TAGS:
             continue
         before = [other for other in range(token) if heads[other] == token and relations[other] in _NOUN_MODIFIERS]
-        if not before or before[-1] != token - 1 or tags[token - 1] not in _NOUN_TAGS:
-            continue
-        if any(words[other] in _QUANTITIES for other in before):
-            continue
-        if tag in _VERB_TAGS or (words[before[0]] in _SINGULAR and tags[token - 1] in ("NN", "NNP")):
+        if before and before[-1] == token - 1 and _is_verb(words, tags, relations, token, before):
             _free(heads, tags, relations, token, before)
     return Dependencies(tuple(heads), tuple(tags), tuple(relations))
+
+
+def _is_verb(
+    words: Sequence[str], tags: Sequence[str], relations: Sequence[str], token: int, before: Sequence[int]
+) -> bool:
+    """Whether a verb or plural, with what the parser takes for its modifiers, is a noun phrase and a verb after it."""
+    last = before[-1]
+    if any(words[other] in _QUANTITIES for other in before):
+        return False
+    if tags[token] == "NNS":
+        return words[before[0]] in _SINGULAR and tags[last] in ("NN", "NNP")
+    return tags[last] in _NOUN_TAGS or (tags[last] == "JJ" and relations[token] in _OBJECTS)  # "in black holding a cup"
 
 
 def _free(heads: list[int], tags: list[str], relations: list[str], verb: int, before: Sequence[int]) -> None:

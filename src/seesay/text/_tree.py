@@ -123,9 +123,16 @@ def _names_one_thing(node: Tree) -> bool:
         return False
     *others, last = node.children
     if len(others) == 1 and last.label == "PP" and str(last.children[0]) == "of":
-        return _names_one_thing(others[0])
+        return _names_one_thing(others[0]) and all(map(_names_things, last.children[1:]))
     phrases = [child for child in node.children if child.label in ("NP", "VP", "PP", "S", "SBAR")]
     return all(child.is_noun_phrase and _is_possessor(child) for child in phrases)
+
+
+def _names_things(node: Tree) -> bool:
+    """One thing, or several that "and" joins."""
+    if node.is_leaf or _names_one_thing(node):
+        return True
+    return node.is_noun_phrase and all(child.is_leaf or _names_one_thing(child) for child in node.children)
 
 
 def _is_possessor(node: Tree) -> bool:

@@ -190,8 +190,11 @@ def _write_words(path: Path, words: Iterable[str]) -> None:
 
 
 def _number(words: Sequence[str]) -> dict[str, int]:
-    """The row of each word: the first where a file has a word twice, as GloVe and word2vec sort by frequency."""
-    return {words[row]: row for row in range(len(words) - 1, -1, -1)}
+    """The row of each word; the first where a file has a word twice."""
+    rows: dict[str, int] = {}
+    for row, word in enumerate(words):
+        rows.setdefault(word, row)
+    return rows
 
 
 def _random(word: str, seed: int) -> np.random.Generator:

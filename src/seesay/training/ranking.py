@@ -16,6 +16,7 @@ from torch import Tensor
 
 from seesay import data
 from seesay.data import Collection
+from seesay.data.photos import photo_id
 from seesay.errors import SeesayError
 from seesay.images.extraction import FeatureTable, Progress, features_of
 from seesay.metrics.retrieval import retrieval_report
@@ -87,14 +88,24 @@ def read_source(recipe: SourceRecipe | DevRecipe, read_features: FeatureReader) 
 def leave_out_measured(collection: Collection, measured: Collection) -> Collection:
     """Drop the photos on which `measured` is measured: those of its dev and test splits.
 
-    Photos are compared by Flickr's number, with which file names of Flickr8K, Flickr30K and Entities begin.
+    Photos are compared by Flickr's number, with which file names of Flickr8K, Flickr30K and Entities begin, and by
+    their whole name where it begins with no number.
     """
-    held_out = {_photo_number(item.name) for item in measured.items if item.split in ("dev", "test")}
-    return collection.keep(lambda item: _photo_number(item.name) not in held_out)
+    held_out = {same_photo(item.name) for item in measured.items if item.split in ("dev", "test")}
+    return collection.keep(lambda item: same_photo(item.name) not in held_out)
 
 
-def _photo_number(name: str) -> str:
-    return Path(name).stem.partition("_")[0]
+def same_photo(name: str) -> str:
+    """What is equal for two names of one photo.
+
+    Example:
+        >>> same_photo("1000268201_693b08cb0e.jpg") == same_photo("1000268201")
+        True
+        >>> same_photo("red_1.jpg") == same_photo("red_2.jpg")
+        False
+    """
+    number = photo_id(name)
+    return number if number.isdecimal() else name
 
 
 @dataclass(frozen=True)

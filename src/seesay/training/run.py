@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 
 import seesay
 from seesay.errors import SeesayError
@@ -17,8 +16,10 @@ from seesay.metrics.retrieval import retrieval_report
 from seesay.models import pretrained
 from seesay.models.base import Matcher, Weights, family_class, read_config
 from seesay.text.vocabulary import Vocabulary
+from seesay.training.checkpoint import load_weights
+from seesay.training.distributed import gather_json, process_group
 from seesay.training.loop import Event, train
-from seesay.training.ranking import RankingTask, Source, read_source, score_all
+from seesay.training.ranking import RankingTask, Source, read_source, same_photo, score_all
 from seesay.training.recipe import Recipe
 
 
@@ -47,14 +48,19 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> RankingTa
 
 
 def _refuse_leaks(sources: list[Source], dev: Source) -> None:
-    """A photo that is measured on is never learned from, whatever it is called."""
+    """A photo that is measured on is never learned from, whatever it is called; nor are its sentences alone."""
     assert dev.table is not None
-    measured = set(dev.table.keys)
+    pictures = set(dev.table.keys)
+    names = {same_photo(item.name) for item in dev.collection.items}
     for source in sources:
-        if source.table is not None and (leaked := measured.intersection(source.table.keys)):
+        if source.table is not None:
+            leaked = pictures.intersection(source.table.keys)
+        else:
+            leaked = names.intersection(same_photo(item.name) for item in source.collection.items)
+        if leaked:
             raise SeesayError(
                 f"{len(leaked)} of the dev pictures are also among the training pictures of {source.collection.name}",
-                hint="leave them out, or choose another dev split",
+                hint="leave them out (without = ...), or choose another dev split",
             )
 
 
@@ -67,13 +73,22 @@ def run_recipe(
     on_progress: Progress | None = None,
 ) -> Weights:
     """Train as a recipe says and leave the weights, in half precision and measured on dev, in `run_dir/weights`."""
-    task = prepare(recipe, on_progress=on_progress)
-    result = train(task, recipe, run_dir, resume=resume, on_event=on_event)
-    task.model.load_state_dict(load_file(result.weights))
+    return run_task(prepare(recipe, on_progress=on_progress), run_dir, resume=resume, on_event=on_event)
+
+
+def run_task(
+    task: RankingTask, run_dir: Path, *, resume: bool = True, on_event: Callable[[Event], None] | None = None
+) -> Weights:
+    """The part of `run_recipe` that comes after `prepare`."""
     folder = run_dir / "weights"
-    pretrained.save(folder, task.model, describe(recipe, task.sources, result.best_epoch))
-    model = pretrained.load(folder)
-    return pretrained.record_figures(folder, _key(task.dev), measure(model, task.dev))
+    with process_group() as (rank, world):
+        result = train(task, task.recipe, run_dir, resume=resume, on_event=on_event)
+        if rank == 0:
+            load_weights(result.weights, task.model)
+            pretrained.save(folder, task.model, describe(task.recipe, task.sources, result.best_epoch))
+            pretrained.record_figures(folder, _key(task.dev), measure(pretrained.load(folder), task.dev))
+        gather_json(None, world)  # the others wait here until the folder is there
+    return pretrained.read_about(folder)
 
 
 def measure(model: Matcher, source: Source) -> dict[str, Any]:

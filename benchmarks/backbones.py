@@ -1,0 +1,119 @@
+"""Which backbone and resolution to take: dev recall of a small probe against images per second.
+
+The probe is the joint embedding with a mean-of-words encoder (`recipes/vse-probe.toml`), trained on the same Flickr8K
+training pictures for every row; it is cheap, and it ranks features as the larger encoders do. Speeds are interleaved:
+every round times every row, and the median of the rounds is reported, as a ratio to the first row.
+
+    SEESAY_DATA=… python benchmarks/backbones.py [--train-images 2000]
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from seesay import data
+from seesay.files import replace_atomically
+from seesay.images.extraction import features_of
+from seesay.images.features import FeatureSpec
+from seesay.models.base import family_class, read_config
+from seesay.text.vocabulary import Vocabulary
+from seesay.training.loop import train
+from seesay.training.ranking import RankingTask, Source
+from seesay.training.recipe import read_recipe
+from seesay.training.run import measure
+
+ROWS = (
+    FeatureSpec("efficientnet-lite0"),
+    FeatureSpec("efficientnet-lite1"),
+    FeatureSpec("efficientnet-lite2"),
+    FeatureSpec("efficientnet-lite2", size=300),
+    FeatureSpec("efficientnet-lite2", crop="mirror"),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--train-images", type=int, default=2000)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results/backbones.json"))
+    arguments = parser.parse_args()
+    speeds = measure_speeds(arguments.rounds)
+    rows = []
+    for spec, speed in zip(ROWS, speeds, strict=True):
+        reports = [probe(spec, arguments.train_images, seed) for seed in range(1, arguments.seeds + 1)]
+        row = {
+            "backbone": spec.backbone,
+            "size": spec.size,
+            "crop": spec.crop,
+            "dev_sum": round(statistics.mean(report["sum"] for report in reports), 1),
+            "dev_i2t_r10": round(statistics.mean(report["i2t"]["r10"] for report in reports), 1),
+            "dev_t2i_r10": round(statistics.mean(report["t2i"]["r10"] for report in reports), 1),
+            "images_per_second": round(speed, 1),
+            "relative_speed": round(speed / speeds[0], 2),
+        }
+        rows.append(row)
+        print(json.dumps(row), flush=True)
+    result = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "data": "flickr8k dev",
+        "train_images": arguments.train_images,
+        "seeds": arguments.seeds,
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "rows": rows,
+    }
+    with replace_atomically(arguments.output) as temporary:
+        temporary.write_text(json.dumps(result, indent=2) + "\n")
+    print("\n| backbone | px | crop | dev Sum | R@10 sentences | R@10 pictures | images/s | ratio |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for row in rows:
+        print("| " + " | ".join(str(value) for value in row.values()) + " |")
+
+
+def measure_speeds(rounds: int) -> list[float]:
+    """Pictures per second of each row's network, pixels given, in batches of four."""
+    times: list[list[float]] = [[] for _ in ROWS]
+    backbones = [spec.load_backbone() for spec in ROWS]
+    for _ in range(rounds):
+        for place, (spec, backbone) in enumerate(zip(ROWS, backbones, strict=True)):
+            n_views = 2 if spec.crop == "mirror" else 1
+            pixels = torch.randint(0, 255, (4 * n_views, spec.size, spec.size, 3), dtype=torch.uint8)
+            backbone(pixels)
+            start = time.perf_counter()
+            for _ in range(4):
+                backbone(pixels)
+            times[place].append((time.perf_counter() - start) / 16)
+    return [1 / statistics.median(own) for own in times]
+
+
+def probe(spec: FeatureSpec, n_train: int, seed: int) -> dict:
+    """Train the probe on the first `n_train` training pictures and measure it on dev."""
+    recipe = replace(read_recipe(Path(__file__).parents[1] / "recipes/vse-probe.toml"), seed=seed)
+    flickr8k = data.load("flickr8k")
+    sources = []
+    for split, limit in (("train", n_train), ("dev", None)):
+        part = flickr8k.split(split)
+        part = replace(part, items=part.items[:limit])
+        image_of = np.repeat(np.arange(len(part)), [len(item.sentences) for item in part.items])
+        sources.append(Source(part, part.sentences, image_of, features_of(part.images, spec)))
+    kind = family_class(recipe.model)
+    torch.manual_seed(seed)
+    vocabulary = Vocabulary.build(sources[0].sentences, recipe.data.min_count)
+    model = kind(read_config(kind.config_type, recipe.config, "recipe"), vocabulary, spec)
+    model.initialise(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        train(RankingTask(model, sources[:1], sources[1], recipe), recipe, Path(folder))
+    return measure(model, sources[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""`seesay evaluate` from end to end, on weights and stored features made here: no network runs."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from seesay.cli.main import run
+from seesay.images.extraction import FeatureStore, content_key
+from seesay.images.features import FeatureSpec
+from seesay.models import pretrained
+from seesay.models.vse import VSE, VSEConfig
+from seesay.text.vocabulary import Vocabulary
+
+SPEC = FeatureSpec("efficientnet-lite0")
+KINDS = ("dog", "bus", "boat", "tree")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with weights, a collection of four pictures and their stored features."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SEESAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SEESAY_DATA", str(tmp_path / "data"))
+    folder = tmp_path / "data" / "pets"
+    folder.mkdir(parents=True)
+    rows = [("image", "sentence", "split")]
+    for number, kind in enumerate(KINDS):
+        Image.new("RGB", (8, 8), (60 * number, 0, 0)).save(folder / f"{kind}.png")
+        rows += [(f"{kind}.png", f"a {kind}", "test"), (f"{kind}.png", f"one {kind} here", "test")]
+    with (folder / "captions.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    keys = [content_key(folder / f"{kind}.png") for kind in KINDS]
+    FeatureStore(SPEC).write(keys, {"pooled": np.random.default_rng(0).normal(size=(4, 1280))})
+    config = VSEConfig(dim=8, word_dim=8, encoder="mean")
+    vocabulary = Vocabulary.build([sentence for _, sentence, _ in rows[1:]], min_count=1)
+    pretrained.save(tmp_path / "tiny", VSE(config, vocabulary, SPEC), {"name": "tiny"})
+    return tmp_path
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as caught:
+        run(arguments)
+    assert caught.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    return printed.err
+
+
+def evaluate(*options: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run(["evaluate", "tiny", "--data", "pets", *options])
+    assert caught.value.code == 0
+
+
+def test_it_prints_the_table_and_writes_report_and_plots(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate()
+    printed = capsys.readouterr()
+    assert printed.out.startswith("pets, test: 4 images and 8 sentences\n")
+    assert "\n  tiny " in printed.out
+    folder = Path("seesay-report/tiny-pets-test")
+    assert printed.err == f"report and plots are in {folder}\n"
+    assert sorted(path.name for path in folder.iterdir()) == ["ranks.png", "recall.png", "report.json", "report.md"]
+    report = json.loads((folder / "report.json").read_text())
+    assert report["command"] == "seesay evaluate tiny --data pets --split test --protocol full"
+    assert (folder / "report.md").read_text().startswith("### pets, test: 4 images and 8 sentences\n")
+
+
+def test_json_is_the_report_and_nothing_else(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate("--json")
+    printed = capsys.readouterr()
+    report = json.loads(printed.out)
+    assert printed.err == ""
+    assert list(report)[:3] == ["i2t", "t2i", "sum"]
+    assert set(report["i2t"]) == set(report["t2i"]) == {"r1", "r5", "r10", "median", "mean"}
+    recalls = [report[direction][key] for direction in ("i2t", "t2i") for key in ("r1", "r5", "r10")]
+    assert report["sum"] == pytest.approx(sum(recalls), abs=1e-3)
+    assert not Path("seesay-report").exists()
+
+
+def test_output_chooses_the_folder_with_json_too(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate("--json", "-o", "out/here")
+    printed = json.loads(capsys.readouterr().out)
+    assert json.loads(Path("out/here/report.json").read_text()) == printed
+    assert not Path("seesay-report").exists()
+
+
+def test_record_keeps_the_figures_with_the_weights(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pretrained.find("tiny").figures == {}
+    evaluate("--json", "--record")
+    report = json.loads(capsys.readouterr().out)
+    kept = pretrained.find("tiny").figures["pets/test"]
+    assert (kept["sum"], kept["date"]) == (report["sum"], report["date"])
+    assert "pets/test" in Path("tiny/card.md").read_text()
+    assert str(place) not in Path("tiny/config.json").read_text()
+
+
+def test_pictures_may_lie_elsewhere(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("photos").mkdir()
+    for kind in KINDS:
+        (place / "data" / "pets" / f"{kind}.png").rename(Path("photos") / f"{kind}.png")
+    assert "4 of 4 pictures of pets are missing" in refused(["evaluate", "tiny", "--data", "pets"], capsys)
+    evaluate("--json", "--images", "photos")
+    assert json.loads(capsys.readouterr().out)["command"].endswith("--images photos --protocol full")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tiny", "--data", "pets", "--protocol", "2k"], "there is no protocol '2k'\n  allowed: full, 1k, 5-fold, 5k"),
+        (["tiny", "--data", "pets", "--protocol", "1k"], "protocol 1k needs 1,000 images, there are 4"),
+        (["tiny", "--data", "pets", "--split", "dev"], "pets has no split 'dev'\n  allowed: test"),
+        (["tiny", "--data", "cats"], "there is no collection 'cats'"),
+        (["tinny", "--data", "pets"], "there are no weights 'tinny'"),
+        (["tiny", "--data", "pets", "-o", "tiny/config.json"], "tiny/config.json is a file"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_by_name(
+    place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert message in refused(["evaluate", *arguments], capsys)
+    assert not Path("seesay-report").exists()

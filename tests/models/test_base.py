@@ -1,0 +1,140 @@
+"""The verbs that every matcher answers, and what a configuration may say."""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from seesay.errors import SeesayError
+from seesay.images.backbones import Backbone, load_backbone
+from seesay.images.features import FeatureSpec, compute
+from seesay.models.base import FAMILIES, Weights, family_class, read_config
+from seesay.models.vse import VSE
+
+SENTENCES = ["a dog runs", "a red bus"]
+
+
+@pytest.fixture
+def pictures() -> list[Image.Image]:
+    return [Image.new("RGB", (40, 30), colour) for colour in ("red", "green", "blue")]
+
+
+@pytest.fixture(scope="module")
+def backbone() -> Backbone:
+    return load_backbone("efficientnet-lite0", size=64)
+
+
+@pytest.fixture(autouse=True)
+def load_once(backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading the network takes longer than running it on these pictures."""
+    monkeypatch.setattr(FeatureSpec, "load_backbone", lambda spec: backbone)
+
+
+@pytest.fixture
+def model(build: Callable[..., VSE]) -> VSE:
+    return build()
+
+
+class TestMatch:
+    def test_every_picture_is_scored_against_every_sentence(self, model: VSE, pictures: list[Image.Image]) -> None:
+        scores = model.match(pictures, SENTENCES)
+        assert scores.shape == (3, 2)
+        assert scores.abs().max() <= 1
+        for row, picture in enumerate(pictures):
+            for column, sentence in enumerate(SENTENCES):
+                torch.testing.assert_close(model.match(picture, sentence), scores[row, None, column, None])
+
+    def test_a_picture_may_be_a_path_the_bytes_of_a_file_or_opened(
+        self, model: VSE, pictures: list[Image.Image], tmp_path: Path
+    ) -> None:
+        buffer = io.BytesIO()
+        pictures[0].save(buffer, "PNG")
+        path = tmp_path / "red.png"
+        path.write_bytes(buffer.getvalue())
+        scores = model.match([path, str(path), buffer.getvalue(), pictures[0]], SENTENCES)
+        assert torch.equal(scores, scores[:1].expand(4, -1))
+        torch.testing.assert_close(model.match(str(path), SENTENCES), scores[:1])
+        torch.testing.assert_close(model.match(buffer.getvalue(), SENTENCES), scores[:1])
+
+    def test_the_features_are_those_that_the_model_was_built_for(
+        self, build: Callable[..., VSE], pictures: list[Image.Image], backbone: Backbone
+    ) -> None:
+        model = build(image_pooling="attention", n_regions=2)
+        expected = compute(pictures, backbone)
+        found = model.features(pictures)
+        np.testing.assert_allclose(found.pooled, expected["pooled"], atol=2e-3, rtol=2e-3)
+        assert found.map is not None
+        np.testing.assert_allclose(found.map, expected["map"], atol=2e-3, rtol=2e-3)
+
+    def test_the_network_is_loaded_once_and_is_no_part_of_the_weights(
+        self, model: VSE, pictures: list[Image.Image], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        names = set(model.state_dict())
+        model.match(pictures[0], "a dog")
+        monkeypatch.setattr(FeatureSpec, "load_backbone", lambda spec: pytest.fail("loaded again"))
+        model.match(pictures[1], "a dog")
+        assert set(model.state_dict()) == names
+
+    def test_nothing_to_match_is_refused(self, model: VSE, pictures: list[Image.Image]) -> None:
+        with pytest.raises(SeesayError, match="there are no sentences to match"):
+            model.match(pictures, [])
+        with pytest.raises(SeesayError, match="there are no pictures to match"):
+            model.match([], SENTENCES)
+
+    def test_a_picture_that_cannot_be_opened_is_named(self, model: VSE, tmp_path: Path) -> None:
+        with pytest.raises(SeesayError, match=r"absent\.jpg"):
+            model.match(tmp_path / "absent.jpg", SENTENCES)
+
+    def test_scores_carry_no_gradient(self, model: VSE, pictures: list[Image.Image]) -> None:
+        assert not model.match(pictures, SENTENCES).requires_grad
+
+
+def test_scores_are_divided_by_the_temperature_of_the_training(model: VSE) -> None:
+    assert model.temperature == 1.0
+    model.weights = Weights(Path("somewhere"), {"name": "x", "recipe": {"loss": {"temperature": 0.05}}})
+    assert model.temperature == 0.05
+
+
+def test_an_unknown_family_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(SeesayError, match=r"there is no model family 'clip'\n  allowed: vse") as caught:
+        family_class("clip")
+    assert caught.value.allowed == ", ".join(FAMILIES)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_is_there_under_its_own_name(family: str) -> None:
+    assert family_class(family).family == family
+
+
+@dataclass(frozen=True)
+class Config:
+    dim: int = 8
+    dropout: float = 0.2
+    deep: bool = False
+
+    def __post_init__(self) -> None:
+        if self.dim < 1:
+            raise SeesayError(f"config.dim is {self.dim}", allowed="1 or more", hint="try 8")
+
+
+class TestReadConfig:
+    def test_whole_numbers_are_numbers(self) -> None:
+        assert read_config(Config, {"dropout": 0, "deep": True}, "x.json") == Config(8, 0, True)
+
+    def test_an_unknown_key_is_answered_with_the_valid_ones(self) -> None:
+        with pytest.raises(SeesayError, match=r"x\.json: there is no key 'dims'.*\n  allowed: dim, dropout, deep"):
+            read_config(Config, {"dims": 8}, "x.json")
+
+    @pytest.mark.parametrize(("key", "value"), [("dim", "8"), ("dim", 8.5), ("dim", True), ("dropout", None), ("deep", 1)])
+    def test_a_wrong_type_is_refused_with_the_right_one(self, key: str, value: object) -> None:
+        with pytest.raises(SeesayError, match=rf"x\.json: {key} is {value!r}\n  allowed: a value of type "):
+            read_config(Config, {key: value}, "x.json")
+
+    def test_what_the_configuration_itself_refuses_names_the_origin_too(self) -> None:
+        with pytest.raises(SeesayError, match=r"x\.json: config\.dim is 0\n  allowed: 1 or more\n  try: try 8"):
+            read_config(Config, {"dim": 0}, "x.json")

@@ -1,0 +1,304 @@
+"""Learning to rank: what a batch holds, what counts against what, and that two processes make the steps of one.
+
+Run by torchrun this file writes the losses and gradients of two processes into the folder that it is given.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from seesay.data import Collection, Item
+from seesay.errors import SeesayError
+from seesay.images.features import Features, FeatureSpec
+from seesay.metrics.retrieval import retrieval_report
+from seesay.models.vse import VSE, VSEConfig
+from seesay.text.vocabulary import Vocabulary
+from seesay.training.distributed import process_group, sum_gradients
+from seesay.training.losses import batch_softmax
+from seesay.training.ranking import (
+    Batch,
+    RankingTask,
+    Source,
+    leave_out_measured,
+    read_source,
+    same_photo,
+    score_all,
+)
+from seesay.training.recipe import DevRecipe, Recipe, SourceRecipe
+
+WORDS = "a red green blue dog cat bus runs sleeps stands here there".split()
+
+
+class Table:
+    """Features by picture without a store."""
+
+    def __init__(self, n: int, seed: int = 0) -> None:
+        self.pooled = torch.rand(n, 6, generator=torch.Generator().manual_seed(seed))
+        self.keys = [f"key{number}" for number in range(n)]
+
+    def __len__(self) -> int:
+        return len(self.pooled)
+
+    def rows(self, indices: Sequence[int]) -> Features:
+        return Features(self.pooled[list(indices)])
+
+
+def source(n_images: int, *, sentences_only: bool = False, weight: float = 1.0, seed: int = 0) -> Source:
+    """Pictures with one to four sentences each, in twos to fours where they are to find each other."""
+    generator = np.random.default_rng(seed)
+    items = []
+    for number in range(n_images):
+        n = int(generator.integers(2 if sentences_only else 1, 5))
+        sentences = [" ".join(generator.choice(WORDS, generator.integers(1, 8))) + f" {number}" for _ in range(n)]
+        items.append(Item(f"{number}.jpg", None, tuple(sentences), "train"))
+    collection = Collection("made up", Path("nowhere"), "CSV or JSONL", tuple(items))
+    image_of = np.repeat(np.arange(n_images), [len(item.sentences) for item in items])
+    table: Any = None if sentences_only else Table(n_images, seed)
+    return Source(collection, collection.sentences, image_of, table, weight)
+
+
+def make_task(sources: list[Source], **changes: Any) -> RankingTask:
+    recipe = Recipe.from_dict(
+        {
+            "name": "toy",
+            "model": "vse",
+            "seed": 3,
+            "data": {"train": [{"source": "made up"}], "dev": {"source": "made up"}},
+            "batches": {"size": 7},
+            "stop": {"epochs": 2},
+            **changes,
+        }
+    )
+    torch.manual_seed(0)
+    vocabulary = Vocabulary.build((sentence for source in sources for sentence in source.sentences), min_count=1)
+    config = VSEConfig(dim=8, word_dim=6, image_dim=6, dropout=0.0, image_dropout=0.0)
+    return RankingTask(VSE(config, vocabulary, FeatureSpec()), sources, sources[0], recipe)
+
+
+def mixed_task() -> RankingTask:
+    """Pictures, sentences alone, and a collection so small that a process's share of it is nothing."""
+    return make_task([source(9), source(8, sentences_only=True, seed=1), source(1, sentences_only=True, seed=2)])
+
+
+def all_batches(task: RankingTask, epoch: int = 0) -> list[Batch]:
+    return [task.batch(epoch, index) for index in range(task.n_batches(epoch))]
+
+
+def described(batches: list[Batch]) -> list[tuple[Any, ...]]:
+    return [(batch.source, batch.images.tolist(), batch.texts, batch.partners) for batch in batches]
+
+
+class TestBatches:
+    def test_they_are_a_function_of_the_seed_the_epoch_and_the_index(self) -> None:
+        task = mixed_task()
+        assert described(all_batches(task)) == described(all_batches(mixed_task()))
+        assert described([task.batch(1, 2)]) == described([mixed_task().batch(1, 2)])
+        assert described(all_batches(task, 1)) != described(all_batches(task, 0))
+
+    def test_an_epoch_shows_every_sentence_once_with_its_own_picture(self) -> None:
+        pictures = source(9)
+        task = make_task([pictures])
+        shown = [pair for batch in all_batches(task) for pair in zip(batch.texts, batch.images.tolist(), strict=True)]
+        assert sorted(shown) == sorted(zip(pictures.sentences, pictures.image_of.tolist(), strict=True))
+        assert {batch.partners is None for batch in all_batches(task)} == {True}
+
+    def test_a_batch_comes_from_one_source(self) -> None:
+        for batch in all_batches(mixed_task()):
+            assert (batch.partners is None) == (batch.source == 0)
+            assert len(batch.texts) == len(batch.images) <= 7
+
+    def test_sentences_alone_are_drawn_as_two_different_ones_of_the_same_picture(self) -> None:
+        alone = source(8, sentences_only=True)
+        task = make_task([source(3), alone])
+        for epoch in (0, 1):
+            batches = [batch for batch in all_batches(task, epoch) if batch.source == 1]
+            assert sorted(int(image) for batch in batches for image in batch.images) == list(range(8))
+            for batch in batches:
+                assert batch.partners is not None
+                for image, text, partner in zip(batch.images, batch.texts, batch.partners, strict=True):
+                    own = alone.collection.items[image].sentences
+                    assert text in own
+                    assert partner in own
+                    assert text is not partner
+                    assert own.index(text) != own.index(partner)
+        drawn = [described([batch for batch in all_batches(task, epoch) if batch.source == 1]) for epoch in (0, 1)]
+        assert drawn[0] != drawn[1]
+
+    def test_a_weight_says_how_often_an_epoch_goes_through_a_source(self) -> None:
+        task = make_task([source(8), source(8, sentences_only=True, weight=2.0)])
+        alone = [batch for batch in all_batches(task) if batch.source == 1]
+        assert sorted(int(image) for batch in alone for image in batch.images) == sorted([*range(8), *range(8)])
+
+
+class TestLoss:
+    def test_other_sentences_of_a_picture_are_no_negatives(self) -> None:
+        task = make_task([source(4)])
+        one_picture = Batch(0, np.array([2, 2, 2]), ["a red dog", "a bus", "cat"])
+        assert task.loss(one_picture, 0, 1).logs["loss"] == pytest.approx(0.0, abs=1e-6)
+        two_pictures = replace(one_picture, images=np.array([2, 2, 1]))
+        assert task.loss(two_pictures, 0, 1).logs["loss"] > 0.1
+
+    def test_it_is_the_recipes_loss_of_the_scores_of_the_batch(self) -> None:
+        task = make_task([source(4)], loss={"name": "softmax", "temperature": 0.3})
+        batch = Batch(0, np.array([2, 0, 2]), ["a red dog", "a bus", "cat"])
+        images = task.model.encode_images(task.sources[0].table.rows([2, 0, 2]))
+        scores = images @ task.model.encode_texts(batch.texts).T
+        positives = torch.tensor([[True, False, True], [False, True, False], [True, False, True]])
+        expected = batch_softmax(scores, positives, 0.3)
+        found = task.loss(batch, 0, 1)
+        torch.testing.assert_close(found.total, expected)
+        assert found.logs["loss"] == pytest.approx(expected.item())
+
+    def test_sentences_alone_have_to_find_each_other(self) -> None:
+        task = mixed_task()
+        batch = Batch(1, np.array([0, 1]), ["a red dog", "a bus"], ["a red dog", "a bus"])
+        swapped = replace(batch, partners=["a bus", "a red dog"])
+        assert task.loss(batch, 0, 1).logs["loss"] < task.loss(swapped, 0, 1).logs["loss"]
+
+
+class TestEvaluation:
+    def test_scores_stand_in_the_order_of_the_source_whatever_the_batches(self) -> None:
+        task = make_task([source(9)])
+        images = task.model.encode_images(task.dev.table.rows(range(9)))
+        expected = images @ task.model.encode_texts(task.dev.sentences).T
+        for size in (2, 256):
+            torch.testing.assert_close(score_all(task.model, task.dev, batch=size), expected.detach())
+
+    def test_the_model_is_measured_without_dropout_and_left_as_it_was(self) -> None:
+        task = make_task([source(9)])
+        for is_training in (True, False):
+            task.model.train(is_training)
+            score_all(task.model, task.dev)
+            assert task.model.training is is_training
+
+    def test_the_figures_are_those_of_the_papers(self) -> None:
+        task = make_task([source(9)])
+        figures = task.evaluate()
+        report = retrieval_report(score_all(task.model, task.dev), task.dev.image_of)
+        assert figures["sum"] == report["sum"]
+        assert figures["i2t_r5"] == report["i2t"]["r5"]
+        assert figures["t2i_median"] == report["t2i"]["median"]
+        assert len(figures) == 9
+
+    def test_sentences_alone_cannot_be_measured_on(self) -> None:
+        task = mixed_task()
+        with pytest.raises(ValueError, match="without pictures"):
+            score_all(task.model, task.sources[1])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A collection whose names are like those of Flickr8K; the pictures are not there."""
+    rows = ["image,sentence,split"]
+    for number, split in ((11, "train"), (22, "train"), (33, "dev"), (44, "test")):
+        rows += [f"{number}_ab.jpg,a dog,{split}"] + [f"{number}_ab.jpg,a brown dog,{split}"] * (number != 22)
+    (tmp_path / "pets.csv").write_text("\n".join(rows) + "\n")
+    return tmp_path / "pets.csv"
+
+
+def no_features(paths: Sequence[Path]) -> Any:
+    pytest.fail("no features are needed")
+
+
+class TestSources:
+    def test_missing_pictures_are_refused_before_features_are_computed(self, table: Path) -> None:
+        with pytest.raises(SeesayError, match=r"2 of 2 pictures of .*pets\.csv \(train\) are missing\n.*data check"):
+            read_source(SourceRecipe(str(table)), no_features)
+        with pytest.raises(SeesayError, match=r"1 of 1 pictures of .* \(dev\) are missing"):
+            read_source(DevRecipe(str(table)), no_features)
+
+    def test_sentences_alone_need_no_pictures_and_two_sentences(self, table: Path) -> None:
+        alone = read_source(SourceRecipe(str(table), sentences_only=True, weight=0.5), no_features)
+        assert [item.name for item in alone.collection.items] == ["11_ab.jpg"]
+        assert (alone.table, alone.weight, alone.image_of.tolist()) == (None, 0.5, [0, 0])
+        assert alone.lengths.tolist() == [2]
+
+    def test_all_splits_may_be_learned_from_together(self, table: Path) -> None:
+        everything = read_source(SourceRecipe(str(table), split="all", sentences_only=True), no_features)
+        assert [item.split for item in everything.collection.items] == ["train", "dev", "test"]
+
+    def test_a_source_with_nothing_in_it_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "single.csv").write_text("image,sentence,split\na.jpg,a dog,train\n")
+        with pytest.raises(SeesayError, match=r"single\.csv has nothing to learn from in 'train'"):
+            read_source(SourceRecipe(str(tmp_path / "single.csv"), sentences_only=True), no_features)
+
+    def test_an_unknown_split_is_answered_with_those_that_exist(self, table: Path) -> None:
+        with pytest.raises(SeesayError, match=r"has no split 'nothing'\n  allowed: train, dev, test"):
+            read_source(SourceRecipe(str(table), split="nothing"), no_features)
+
+    def test_photos_that_another_collection_is_measured_on_are_left_out(self, table: Path, tmp_path: Path) -> None:
+        rows = ["image,sentence,split"]
+        for number in (11, 33, 44, 55):  # as Flickr30K and Entities name the same photos
+            rows += [f"{number}.jpg,a dog,train", f"{number}.jpg,a brown dog,train"]
+        (tmp_path / "more.csv").write_text("\n".join(rows) + "\n")
+        recipe = SourceRecipe(str(tmp_path / "more.csv"), sentences_only=True, without=str(table))
+        kept = read_source(recipe, no_features).collection
+        assert [item.name for item in kept.items] == ["11.jpg", "55.jpg"]
+
+    def test_names_without_a_number_are_compared_whole(self) -> None:
+        def named(**splits: str) -> Collection:
+            items = tuple(Item(f"{name}.jpg", None, ("a dog",), split) for name, split in splits.items())
+            return Collection("x", Path("x"), "CSV or JSONL", items)
+
+        measured = named(red_1="train", red_2="dev", blue="test")
+        kept = leave_out_measured(named(red_1="train", red_2="train", red_3="train", blue="train"), measured)
+        assert [item.name for item in kept.items] == ["red_1.jpg", "red_3.jpg"]
+        assert same_photo("00/11") != same_photo("00/12")
+
+
+def test_flickr30ks_sentences_without_flickr8ks_measured_photos(shared_data: Path) -> None:
+    recipe = SourceRecipe("flickr30k_entities", split="all", sentences_only=True, without="flickr8k")
+    kept = read_source(recipe, no_features)
+    assert len(kept.collection) == 31_783 - 2_000
+    assert len(kept.sentences) > 5 * 29_000
+
+
+def measure_steps(task: RankingTask, rank: int, world: int) -> tuple[list[float], dict[str, torch.Tensor]]:
+    """The loss of every batch of an epoch, and its gradients summed over the processes."""
+    losses, gradients = [], {}
+    for index, batch in enumerate(all_batches(task)):
+        task.model.zero_grad()
+        loss = task.loss(batch, rank, world)
+        loss.total.backward()
+        sum_gradients(list(task.model.parameters()), [], world)
+        losses.append(loss.logs["loss"])
+        for name, weight in task.model.named_parameters():
+            if weight.grad is not None:
+                gradients[f"{index}.{name}"] = weight.grad.clone()
+    return losses, gradients
+
+
+def main(folder: Path) -> None:
+    with process_group() as (rank, world):
+        losses, gradients = measure_steps(mixed_task(), rank, world)
+        (folder / f"losses.{rank}.json").write_text(json.dumps(losses))
+        save_file(gradients, folder / f"gradients.{rank}.safetensors")
+
+
+def test_two_processes_have_the_losses_and_gradients_of_one(tmp_path: Path) -> None:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*launcher, str(Path(__file__).resolve()), str(tmp_path)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    finished = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=180)
+    assert finished.returncode == 0, finished.stderr
+    losses, gradients = measure_steps(mixed_task(), 0, 1)
+    assert len(losses) > 5
+    for rank in (0, 1):
+        assert json.loads((tmp_path / f"losses.{rank}.json").read_text()) == pytest.approx(losses, abs=1e-5)
+        found = load_file(tmp_path / f"gradients.{rank}.safetensors")
+        for name, gradient in gradients.items():
+            torch.testing.assert_close(found[name], gradient, atol=1e-5, rtol=1e-4, msg=name)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
