@@ -61,18 +61,24 @@ def pipeline() -> str:
 
 def caption_metrics() -> str:
     found = result("caption_metrics")
-    rows = [
-        [row["metric"], f"{row['seesay_seconds']:.3f} s", f"{row['pycocoevalcap_seconds']:.2f} s", f"{row['ratio']:.0f}×"]
-        for row in found["rows"]
-    ]
-    return dated(
-        table(["metric", "seesay", "pycocoevalcap", "faster"], rows), found, "python benchmarks/caption_metrics.py"
-    )
+    rows: list[list[object]] = [
+        [name, f"{row['seesay_s']:.2f} s", f"{row['pycocoevalcap_s']:.2f} s", f"{row['ratio']:.1f}×",
+         f"{row['largest_difference']:.0e}"]
+        for name, row in found["rows"].items()
+    ]  # fmt: skip
+    header = ["metric", "seesay", "pycocoevalcap", "faster", "largest difference"]
+    note = f"{found['n_images']:,} images with {found['references_per_image']} references each; CPU time."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/caption_metrics.py")
 
 
 def noun_phrases() -> str:
     found = result("noun_phrases")
-    return dated(json.dumps(found), found, "python benchmarks/noun_phrases.py")
+    rows: list[list[object]] = [
+        [name, row.get("precision", "–"), row["recall"], row.get("f1", "–")] for name, row in found["rows"].items()
+    ]
+    note = f"Exact spans against the {found['n_phrases']:,} annotated phrases of Flickr8K {found['split']}, in percent."
+    header = ["noun phrases", "precision", "recall", "F1"]
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/noun_phrases.py")
 
 
 def weights() -> str:

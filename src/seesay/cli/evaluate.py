@@ -29,7 +29,7 @@ def evaluate(
         Path | None,
         typer.Option(
             "--output", "-o", metavar="DIR",
-            help="Where the report and the plots go. [default: seesay-report/WEIGHTS-DATA-SPLIT; none with --json]",
+            help="Where the report and the plots go: seesay-report/WEIGHTS-DATA-SPLIT, or with --json nowhere.",
         ),
     ] = None,
     record: Annotated[bool, typer.Option("--record", help="Keep the figures with the weights, in their card.")] = False,

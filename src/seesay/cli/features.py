@@ -9,18 +9,22 @@ import typer
 
 def features(
     source: Annotated[str, typer.Argument(metavar="DATA", help="A collection: a path or a name under SEESAY_DATA.")],
-    images: Annotated[Path | None, typer.Option(help="The folder of the pictures, where they lie elsewhere.")] = None,
+    images: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder of the pictures, where they lie elsewhere.")
+    ] = None,
     split: Annotated[str, typer.Option(help="train, dev, test, or all.")] = "all",
     backbone: Annotated[
-        str, typer.Option(help="The network; an unknown name lists the known ones.")
+        str, typer.Option(metavar="NAME", help="The network; an unknown name lists the known ones.")
     ] = "efficientnet-lite2",
     backbone_weights: Annotated[
-        Path | None, typer.Option(help="State dict of a network that comes without weights.")
+        Path | None, typer.Option(metavar="FILE", help="State dict of a network that comes without weights.")
     ] = None,
-    size: Annotated[int, typer.Option(min=0, help="Side of the network's input; 0 takes the network's own.")] = 0,
+    size: Annotated[
+        int, typer.Option(min=0, metavar="PIXELS", help="Side of the network's input; 0 takes the network's own.")
+    ] = 0,
     crop: Annotated[str, typer.Option(help="squash, mirror or ten-crop.")] = "squash",
     maps: Annotated[bool, typer.Option("--maps/--no-maps", help="Keep the final map too, for regions.")] = False,
-    workers: Annotated[int, typer.Option(min=0, help="Threads; 0 takes one per core.")] = 0,
+    workers: Annotated[int, typer.Option(min=0, metavar="N", help="Threads; 0 takes one per core.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a sentence.")] = False,
 ) -> None:
     """Compute the features of every picture of a collection, once. Interrupted, it goes on where it was."""

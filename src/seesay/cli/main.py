@@ -49,7 +49,7 @@ app.add_typer(data.app, name="data")
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line; a `SeesayError` is printed without a traceback and ends with exit code 2."""
     try:
-        app(arguments)
+        app(arguments, prog_name="seesay")
     except SeesayError as error:
         typer.echo(f"seesay: {error}", err=True)
         sys.exit(2)

@@ -14,7 +14,9 @@ def match(
             metavar="PHOTO… SENTENCE…", help="Pictures and sentences in any order: what exists as a file is a picture."
         ),
     ],
-    model: Annotated[str, typer.Option("--model", "-m", help="Weights by name or folder (seesay models).")] = "vse",
+    model: Annotated[
+        str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
+    ] = "vse",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Score every sentence against every picture, the best sentence of a picture first.

@@ -13,13 +13,16 @@ if TYPE_CHECKING:
 
 
 def train(
-    recipe: Annotated[Path, typer.Argument(help="A recipe, such as recipes/vse-flickr8k.toml.")],
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A TOML file such as recipes/vse-flickr8k.toml.")],
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable.")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder [runs/NAME].")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="The run's folder; runs/NAME where none is given."),
+    ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Begin anew instead of going on from a checkpoint.")] = False,
-    threads: Annotated[int, typer.Option(min=0, help="Threads of torch; 0 takes one per core.")] = 0,
+    threads: Annotated[int, typer.Option(min=0, metavar="N", help="Threads of torch; 0 takes one per core.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Train a model as a recipe says. Interrupted, the same command goes on as if it had never stopped.

@@ -3,6 +3,7 @@
 The first is m-RNN's Figure 6, with a logarithmic axis because the far left is what matters.
 """
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 DIRECTIONS = {"i2t": "sentences for an image", "t2i": "images for a sentence"}
 COLOURS = {"i2t": "#1f6f9f", "t2i": "#d9722e"}  # told apart also by those who do not see red or green
-RANKS = (1, 2, 6, 11, 21, 51, 101, 201, 501, 1001, 2001, 5001)
-"""Where the bars of the histogram begin, as 1-based ranks."""
+RANKS = (1, 2, 6, 11, 21, 51, 101, 201, 501)
+"""Where the bars of the histogram begin, as 1-based ranks; the last holds everything after."""
 
 
 def plot_recall(evaluation: Evaluation, title: str, path: Path) -> None:
@@ -43,7 +44,7 @@ def plot_recall(evaluation: Evaluation, title: str, path: Path) -> None:
     axes.set_xlabel("part of the collection retrieved")
     axes.set_ylabel("correct answers among it")
     axes.grid(which="major", color="0.9", linewidth=0.8)
-    axes.legend(loc="upper left", frameon=False)
+    axes.legend(loc="best", frameon=False)
     _save(figure, path)
 
 
@@ -59,24 +60,25 @@ def plot_ranks(evaluation: Evaluation, title: str, path: Path) -> None:
     ranks = {"i2t": evaluation.ranks.i2t + 1, "t2i": evaluation.ranks.t2i + 1}
     worst = max(int(found.max()) for found in ranks.values())
     starts = [start for start in RANKS if start <= worst]
-    edges = [*starts, max(worst, starts[-1]) + 1]
     places = np.arange(len(starts))
     for shift, (name, found) in zip((-0.2, 0.2), ranks.items(), strict=True):
-        shares = 100 * np.histogram(found, edges)[0] / len(found)
+        shares = 100 * np.histogram(found, [*starts, worst + 1])[0] / len(found)
         bars = axes.bar(places + shift, shares, 0.38, color=COLOURS[name], label=DIRECTIONS[name])
         axes.bar_label(bars, [f"{share:.0f}" if share >= 0.5 else "" for share in shares], fontsize=8, color="0.3")
-    following = [*starts[1:], edges[-1]]
-    labels = [
-        f"{start}" if start == after - 1 else f"{start}–{after - 1}"
-        for start, after in zip(starts, following, strict=True)
-    ]
-    axes.set_xticks(places, labels, fontsize=9)
+    labels = [_bar_name(start, after - 1) for start, after in pairwise([*starts, worst + 1])]
+    axes.set_xticks(places, labels)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0f} %")
     axes.set_xlabel("rank of the first correct answer")
     axes.set_ylabel("queries")
     axes.grid(axis="y", color="0.9", linewidth=0.8)
-    axes.legend(loc="upper right", frameon=False)
+    axes.legend(loc="best", frameon=False)
     _save(figure, path)
+
+
+def _bar_name(first: int, last: int) -> str:
+    if first == RANKS[-1]:
+        return f"over {first - 1}"
+    return f"{first}" if first == last else f"{first}–{last}"
 
 
 def _new_figure(title: str) -> tuple["Figure", "Axes"]:

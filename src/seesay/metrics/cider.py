@@ -128,9 +128,8 @@ class CiderScorer:
                 product = np.bincount(pair_of_word[hits], count * ngrams.squares[n, words], len(matches.pairs))
                 products[matches.pairs, n] = product
         norms = self._norms_of(packed)[hypothesis_of] * self._norms[reference_of]
-        scores: FloatArray = 10.0 * np.divide(products, norms, out=np.zeros_like(products), where=norms > 0).mean(
-            axis=1
-        )
+        cosines = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
+        scores: FloatArray = 10.0 * cosines.mean(axis=1)
         if variant == "cider-d":
             n_bigrams, n_reference_bigrams = (np.maximum(some.lengths - 1, 0) for some in (packed, references))
             difference = n_bigrams[hypothesis_of] - n_reference_bigrams[reference_of]

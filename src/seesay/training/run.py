@@ -98,7 +98,11 @@ def measure(model: Matcher, source: Source) -> dict[str, Any]:
 
 
 def describe(recipe: Recipe, sources: list[Source], epochs: int) -> dict[str, Any]:
-    """What travels with the weights about how they were made."""
+    """What travels with the weights about how they were made; where pictures lay on the machine does not."""
+    table = recipe.to_dict()
+    for source in (*table["data"]["train"], table["data"]["dev"]):
+        source["images"] = ""
+    recipe = Recipe.from_dict(table)
     return {
         "name": recipe.name,
         "data": [
