@@ -59,7 +59,7 @@ class TestLearning:
     def test_the_vocabulary_is_of_training_sentences_only(self, colours: Path, colours_recipe: dict[str, Any]) -> None:
         task = prepare(Recipe.from_dict(colours_recipe))
         assert "red" in task.model.vocabulary
-        assert task.model.vocabulary.counts[4] == 32 * 2  # a word of every training sentence, and of no others
+        assert task.model.vocabulary.counts[4] == 32  # a word of one sentence of each training picture, and of no others
 
     def test_the_seed_decides_the_first_weights(self, colours_recipe: dict[str, Any]) -> None:
         models = [prepare(changed(colours_recipe, f"seed={seed}")).model for seed in (1, 1, 2)]

@@ -20,6 +20,9 @@ def models(
         ]
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
+    if not found:
+        typer.echo("no trained weights came with this installation", err=True)
+        raise typer.Exit(1)
 
     from rich.console import Console
     from rich.table import Table

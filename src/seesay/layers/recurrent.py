@@ -5,8 +5,6 @@ the end changes nothing before it; reading from the right, each sequence is turn
 its padding again comes last.
 """
 
-from typing import cast
-
 import torch
 from torch import Tensor, nn
 
@@ -61,4 +59,4 @@ class Recurrent(nn.Module):
         if "leftward" not in self.directions:
             return states[n, lengths - 1]
         forward, backward = states.chunk(2, -1)
-        return cast(Tensor, torch.cat([forward[n, lengths - 1], backward[:, 0]], -1))
+        return torch.cat([forward[n, lengths - 1], backward[:, 0]], -1)

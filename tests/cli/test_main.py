@@ -1,0 +1,108 @@
+"""What all commands share: help, versions, errors, exit codes, and no time spent on what is not used."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import seesay as package
+from seesay.errors import SeesayError
+from seesay.models import pretrained
+
+Call = Callable[..., Any]
+COMMANDS = ("match", "models", "evaluate", "train", "features", "data")
+HEAVY = ("torch", "numpy", "spacy", "PIL", "cv2", "matplotlib", "safetensors")
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_lists_the_commands(seesay: Call, option: str) -> None:
+    code, out, err = seesay(option)
+    assert (code, err) == (0, "")
+    assert out.split().count("Usage:") == 1
+    for command in COMMANDS:
+        assert f" {command} " in out
+
+
+def test_called_with_nothing_it_shows_the_help(seesay: Call) -> None:
+    code, out, err = seesay()
+    assert code == 2
+    assert "Usage: seesay [OPTIONS] COMMAND" in out + err
+
+
+def test_the_version_is_that_of_the_package(seesay: Call) -> None:
+    assert seesay("--version") == (0, f"seesay {package.__version__}\n", "")
+
+
+def test_help_and_version_import_nothing_heavy() -> None:
+    calls = [["--help"], ["--version"], *([command, "--help"] for command in COMMANDS), ["data", "check", "--help"]]
+    program = (
+        "import json, sys\n"
+        "from seesay.cli.main import run\n"
+        f"for call in {calls}:\n"
+        "    try: run(call)\n"
+        "    except SystemExit as end: assert not end.code, call\n"
+        f"    print(json.dumps([name for name in {HEAVY} if name in sys.modules]), file=sys.stderr)\n"
+    )
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert finished.returncode == 0, finished.stderr
+    assert [json.loads(line) for line in finished.stderr.splitlines()] == [[]] * len(calls)
+
+
+def test_the_module_is_the_command_line() -> None:
+    finished = subprocess.run([sys.executable, "-m", "seesay", "models", "-h"], capture_output=True, text=True, timeout=120)
+    assert finished.returncode == 0, finished.stderr
+    assert "Usage: seesay models [OPTIONS]" in finished.stdout
+
+
+@pytest.mark.parametrize("arguments", [("serch",), ("match",), ("models", "--jsn"), ("features", "x", "--size", "-1")])
+def test_a_wrong_call_is_answered_on_stderr_with_code_2(seesay: Call, arguments: tuple[str, ...]) -> None:
+    code, out, err = seesay(*arguments)
+    assert (code, out) == (2, "")
+    assert "Usage: seesay" in err
+    assert arguments[-1].lstrip("-").split()[0][:3] in err or "Missing argument" in err
+
+
+def test_an_error_is_printed_as_it_is_without_a_traceback(seesay: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = SeesayError("the moon is [bold]missing[/bold]", allowed=["sun", "moon"], hint="seesay models")
+
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(pretrained, "installed", fail)
+    assert seesay("models") == (2, "", f"seesay: {error}\n")
+
+
+def test_an_interruption_ends_with_130_and_says_what_is_kept(seesay: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pretrained, "installed", interrupt)
+    code, out, err = seesay("models")
+    assert (code, out) == (130, "")
+    assert err.strip() == "seesay: stopped; what was finished is kept, the same command goes on from there"
+
+
+def test_a_defect_of_seesay_itself_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    from seesay.cli.main import run
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(pretrained, "installed", fail)
+    with pytest.raises(ZeroDivisionError):
+        run(["models"])
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        command = [sys.executable, "-m", "seesay", "--help"]
+        finished = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, timeout=120)
+    finally:
+        os.close(write)
+    assert finished.stderr == ""
