@@ -99,9 +99,7 @@ def test_an_unknown_collection_is_refused(seesay: Call, tmp_path: Path) -> None:
     assert f"there is no {tmp_path / 'absent'}" in err
 
 
-def test_an_interruption_keeps_what_was_finished(
-    seesay: Call, few: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_keeps_what_was_finished(seesay: Call, few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from seesay.images import extraction
 
     whole = extraction._compute_all

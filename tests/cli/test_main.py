@@ -53,17 +53,27 @@ def test_help_and_version_import_nothing_heavy() -> None:
 
 
 def test_the_module_is_the_command_line() -> None:
-    finished = subprocess.run([sys.executable, "-m", "seesay", "models", "-h"], capture_output=True, text=True, timeout=120)
+    finished = subprocess.run(
+        [sys.executable, "-m", "seesay", "models", "-h"], capture_output=True, text=True, timeout=120
+    )
     assert finished.returncode == 0, finished.stderr
     assert "Usage: seesay models [OPTIONS]" in finished.stdout
 
 
-@pytest.mark.parametrize("arguments", [("serch",), ("match",), ("models", "--jsn"), ("features", "x", "--size", "-1")])
-def test_a_wrong_call_is_answered_on_stderr_with_code_2(seesay: Call, arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["serch"], "serch"),
+        (["match"], "PHOTO"),
+        (["models", "--jsn"], "--jsn"),
+        (["features", "x", "--size", "-1"], "--size"),
+    ],
+)
+def test_a_wrong_call_is_answered_on_stderr_with_code_2(seesay: Call, arguments: list[str], named: str) -> None:
     code, out, err = seesay(*arguments)
     assert (code, out) == (2, "")
     assert "Usage: seesay" in err
-    assert arguments[-1].lstrip("-").split()[0][:3] in err or "Missing argument" in err
+    assert named in err
 
 
 def test_an_error_is_printed_as_it_is_without_a_traceback(seesay: Call, monkeypatch: pytest.MonkeyPatch) -> None:

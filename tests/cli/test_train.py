@@ -59,7 +59,9 @@ def test_keys_can_be_changed_and_the_run_is_named_after_the_recipe(
     seesay: Call, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code, _, _ = seesay("train", recipe, "--set", "stop.epochs=1", "--set", "name=renamed", "--set", "config.encoder=mean")
+    code, _, _ = seesay(
+        "train", recipe, "--set", "stop.epochs=1", "--set", "name=renamed", "--set", "config.encoder=mean"
+    )
     assert code == 0
     about = json.loads((tmp_path / "runs" / "renamed" / "weights" / "config.json").read_text())
     assert (about["name"], about["config"]["encoder"], about["recipe"]["stop"]["epochs"]) == ("renamed", "mean", 1)

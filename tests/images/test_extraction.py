@@ -62,9 +62,7 @@ def test_every_picture_is_computed_once(photos: list[Path], open_store: OpenStor
     assert (again.n_computed, again.keys) == (0, first.keys)
 
 
-def test_the_rows_are_those_of_the_pictures(
-    photos: list[Path], open_store: OpenStore, backbone: Backbone
-) -> None:
+def test_the_rows_are_those_of_the_pictures(photos: list[Path], open_store: OpenStore, backbone: Backbone) -> None:
     store = open_store("pooled", "map")
     done = extract(photos, store, workers=2)
     expected = compute([open_image(photos[7])], backbone)

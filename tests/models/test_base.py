@@ -130,7 +130,9 @@ class TestReadConfig:
         with pytest.raises(SeesayError, match=r"x\.json: there is no key 'dims'.*\n  allowed: dim, dropout, deep"):
             read_config(Config, {"dims": 8}, "x.json")
 
-    @pytest.mark.parametrize(("key", "value"), [("dim", "8"), ("dim", 8.5), ("dim", True), ("dropout", None), ("deep", 1)])
+    @pytest.mark.parametrize(
+        ("key", "value"), [("dim", "8"), ("dim", 8.5), ("dim", True), ("dropout", None), ("deep", 1)]
+    )
     def test_a_wrong_type_is_refused_with_the_right_one(self, key: str, value: object) -> None:
         with pytest.raises(SeesayError, match=rf"x\.json: {key} is {value!r}\n  allowed: a value of type "):
             read_config(Config, {key: value}, "x.json")

@@ -33,7 +33,9 @@ def test_it_says_what_was_learned_from_and_under_which_terms() -> None:
     assert "| holidays | train | 12 | 12 | as its owner says |" in card
 
 
-@pytest.mark.parametrize(("name", "term"), [("flickr8k", "research use"), ("iapr", "research use"), ("coco", "CC BY 4.0")])
+@pytest.mark.parametrize(
+    ("name", "term"), [("flickr8k", "research use"), ("iapr", "research use"), ("coco", "CC BY 4.0")]
+)
 def test_the_terms_of_the_published_collections_are_known(name: str, term: str) -> None:
     assert term in TERMS[name]
 
@@ -45,7 +47,12 @@ def test_it_gives_the_measured_figures_and_the_command_that_measures_again() -> 
 
 
 def test_it_says_what_the_model_is_bad_at_and_how_it_was_made() -> None:
-    made = {"recipe": {"name": "vse-small"}, "recipe_fingerprint": "0123456789abcdef", "trained": "2025-01-02", "seed": 7}
+    made = {
+        "recipe": {"name": "vse-small"},
+        "recipe_fingerprint": "0123456789abcdef",
+        "trained": "2025-01-02",
+        "seed": 7,
+    }
     card = write_card(ABOUT | made)
     assert "A `vse` model on efficientnet-lite2 features of 260 × 260 pixels." in card
     assert "Counting, left and right" in card

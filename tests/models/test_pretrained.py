@@ -99,7 +99,9 @@ class TestFind:
         ):
             load("smal")
 
-    def test_where_nothing_is_installed_the_answer_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_where_nothing_is_installed_the_answer_says_so(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(pretrained, "PACKAGED", tmp_path / "absent")
         assert installed() == []
         with pytest.raises(SeesayError, match="allowed: nothing is installed, or a folder"):
@@ -194,7 +196,9 @@ def test_weights_for_another_version_of_a_packaged_network_are_refused(folder: P
     about = find(folder).about
     edit(folder, features=about["features"] | {"digest": "0123456789abcdef"})
     installed_digest = about["features"]["digest"][:12]
-    with pytest.raises(SeesayError, match=rf"small was trained .* 0123456789ab, installed is {installed_digest}\n.*pip"):
+    with pytest.raises(
+        SeesayError, match=rf"small was trained .* 0123456789ab, installed is {installed_digest}\n.*pip"
+    ):
         load(folder)
 
 

@@ -119,7 +119,9 @@ class TestPictures:
             build(image_pooling="attention").encode_images(Features(torch.zeros(1, 1280)))
 
     def test_features_of_another_network_are_refused_with_both_sides_named(self, build: Build) -> None:
-        with pytest.raises(SeesayError, match=r"have 4096 numbers, config\.image_dim is 1280\n.*config\.image_dim=4096"):
+        with pytest.raises(
+            SeesayError, match=r"have 4096 numbers, config\.image_dim is 1280\n.*config\.image_dim=4096"
+        ):
             build().encode_images(Features(torch.zeros(1, 4096)))
         model = build(image_pooling="attention", image_dim=4096, map_dim=256)
         with pytest.raises(SeesayError, match=r"have 512 numbers, config\.map_dim is 256"):
@@ -159,14 +161,14 @@ def test_word_dropout_makes_words_unknown_in_training_only(build: Build) -> None
     torch.testing.assert_close(model.encode_texts(["a red bus"]), measured)
 
 
-def test_word_vectors_start_where_the_configuration_says(
-    build: Build, vocabulary: Vocabulary, tmp_path: Path
-) -> None:
+def test_word_vectors_start_where_the_configuration_says(build: Build, vocabulary: Vocabulary, tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("dog 1 2 3\nbus 4 5 6\nzebra 7 8 9\n")
     model = build(word_dim=3, word_vectors=str(path))
     rows = model.embedding.weight[vocabulary.encode("dog bus")]
-    torch.testing.assert_close(rows / rows.norm(dim=1, keepdim=True), F.normalize(torch.tensor([[1.0, 2, 3], [4, 5, 6]])))
+    torch.testing.assert_close(
+        rows / rows.norm(dim=1, keepdim=True), F.normalize(torch.tensor([[1.0, 2, 3], [4, 5, 6]]))
+    )
     assert not model.embedding.weight[PAD].any()
 
 

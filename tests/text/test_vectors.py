@@ -180,7 +180,7 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
 
 def test_packaged_glove_opens_again_from_the_kept_words(monkeypatch: pytest.MonkeyPatch) -> None:
     glove = load_vectors()
-    monkeypatch.setattr("seesay.text.vectors.read_strings", lambda path: pytest.fail("read again"))
+    monkeypatch.setattr("seesay.text.vectors._read_column", lambda path: pytest.fail("read again"))
     again = load_vectors("glove-6b-50d")
     assert again.rows == glove.rows
     assert (len(glove), glove.dim) == (400_000, 50)

@@ -37,7 +37,7 @@ from seesay.training.ranking import (
 )
 from seesay.training.recipe import DevRecipe, Recipe, SourceRecipe
 
-WORDS = "a red green blue dog cat bus runs sleeps stands here there".split()
+WORDS = ["a", "red", "green", "blue", "dog", "cat", "bus", "runs", "sleeps", "stands", "here", "there"]
 
 
 class Table:

@@ -33,7 +33,7 @@ def log_of(folder: Path) -> list[dict[str, Any]]:
 
 class TestLearning:
     def test_colours_are_learned(self, colours_run: Path) -> None:
-        before, *_, after = (line for line in log_of(colours_run) if line["kind"] == "evaluation")
+        before = next(line for line in log_of(colours_run) if line["kind"] == "evaluation")
         figures = find(colours_run / "weights").figures["colours/dev"]
         assert before["sum"] < 400
         assert figures["sum"] > 580
@@ -59,7 +59,9 @@ class TestLearning:
     def test_the_vocabulary_is_of_training_sentences_only(self, colours: Path, colours_recipe: dict[str, Any]) -> None:
         task = prepare(Recipe.from_dict(colours_recipe))
         assert "red" in task.model.vocabulary
-        assert task.model.vocabulary.counts[4] == 32  # a word of one sentence of each training picture, and of no others
+        assert (
+            task.model.vocabulary.counts[4] == 32
+        )  # a word of one sentence of each training picture, and of no others
 
     def test_the_seed_decides_the_first_weights(self, colours_recipe: dict[str, Any]) -> None:
         models = [prepare(changed(colours_recipe, f"seed={seed}")).model for seed in (1, 1, 2)]
@@ -118,7 +120,10 @@ class TestRefusals:
             ("config.dims=8", r"recipe colours \[config\]: there is no key 'dims'.*\n  allowed: dim, word_dim"),
             ("config.dim=0", r"recipe colours \[config\]: config\.dim is 0\n  allowed: 1 or more"),
             ("config.encoder=1", r"recipe colours \[config\]: encoder is 1\n  allowed: a value of type str"),
-            ("features.backbones=x", r"recipe colours \[features\]: there is no key 'backbones'.*\n  allowed: backbone"),
+            (
+                "features.backbones=x",
+                r"recipe colours \[features\]: there is no key 'backbones'.*\n  allowed: backbone",
+            ),
             ("features.backbone=x", r"recipe colours \[features\]: there is no backbone 'x'\n  allowed: efficientnet"),
             ("features.backbone=vgg16", "vgg16 comes without weights"),
             ("features.size=20", "an input of 20 pixels is too small"),

@@ -22,8 +22,8 @@ def help_page() -> str:
         "",
         root.help,
         "",
-        "Results go to stdout, progress and errors to stderr. The exit code is 0 where all is well, 1 where the command "
-        "ran and found something missing or failed, 2 where it was called wrongly, 130 where it was stopped. "
+        "Results go to stdout, progress and errors to stderr. The exit code is 0 where all is well, 1 where the "
+        "command ran and found something missing or failed, 2 where it was called wrongly, 130 where it was stopped. "
         "`seesay --install-completion` makes the shell complete commands and options.",
         "",
     ]

@@ -24,14 +24,14 @@ def progress_bar(title: str, unit: str = "photos", *, quiet: bool = False) -> It
     )  # fmt: skip
     with Progress(*columns, console=console, disable=quiet or not sys.stderr.isatty()) as progress:
         bar = progress.add_task(title, total=None, visible=False)
-        started = False
+        last = (0, -1)
 
         def on_progress(done: int, total: int) -> None:
-            nonlocal started
-            if not started:
+            nonlocal last
+            if total != last[1] or done < last[0]:  # the beginning, or another thing to count
                 # What an earlier run has done does not count towards the rate.
                 progress.reset(bar, total=total, completed=done, visible=done < total)
-                started = True
             progress.update(bar, completed=done, total=total)
+            last = done, total
 
         yield on_progress

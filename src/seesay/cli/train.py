@@ -36,6 +36,7 @@ def train(
     import torch
 
     from seesay.cli.progress import progress_bar
+    from seesay.errors import SeesayError
     from seesay.training.loop import TrainingInterruptedError
     from seesay.training.run import prepare, run_task
 
@@ -48,9 +49,12 @@ def train(
     shown = _Shown(quiet=as_json)
     try:
         weights = run_task(task, run_dir, resume=not fresh, on_event=shown)
-    except TrainingInterruptedError as stopped:
-        typer.echo(f"{shown.end}seesay: {stopped}", err=True)
-        raise typer.Exit(130) from stopped
+    except SeesayError as error:
+        typer.echo(shown.end, err=True, nl=False)  # leave the line that follows the steps
+        if not isinstance(error, TrainingInterruptedError):
+            raise
+        typer.echo(f"seesay: {error}", err=True)
+        raise typer.Exit(130) from error
     if not is_first:
         return
     if as_json:
@@ -79,12 +83,11 @@ class _Shown:
         elif event.kind == "resumed":
             typer.echo(f"going on from step {event.step} of {event.n_steps}", err=True)
         elif event.kind == "step" and self.erase:
-            self.first = self.first or (event.step - 1, event.seconds)
+            self.first = self.first or (event.step, event.seconds)
             steps, seconds = event.step - self.first[0], event.seconds - self.first[1]
-            left = (event.n_steps - event.step) * seconds / steps
-            typer.echo(
-                f"{self.erase}epoch {event.epoch}/{event.n_epochs} batch {event.batch}/{event.n_batches} "
-                f"loss {event.figures['loss']:.3f} {steps / max(seconds, 1e-9):.1f} steps/s, {left / 60:.0f} min left",
-                err=True,
-                nl=False,
-            )
+            place = f"epoch {event.epoch}/{event.n_epochs} batch {event.batch}/{event.n_batches}"
+            line = f"{self.erase}{place} loss {event.figures['loss']:.3f}"
+            if steps and seconds:  # the first step has no pace yet
+                left = (event.n_steps - event.step) * seconds / steps
+                line += f" {steps / seconds:.1f} steps/s, {left / 60:.0f} min left"
+            typer.echo(line, err=True, nl=False)

@@ -115,9 +115,9 @@ def extract(
                         on_progress(n_done, total)
         finally:
             _flush(store, waiting)
-        for path, key in keys.items():
-            if key in unusable:
-                keys[path], failures[path] = None, unusable[key]
+        for path, content in keys.items():
+            if content in unusable:
+                keys[path], failures[path] = None, unusable[content]
     return Extraction(keys, failures, n_computed)
 
 
@@ -136,9 +136,7 @@ def _flush(store: FeatureStore, waiting: list[tuple[str, dict[str, Array]]]) -> 
 Outcome = tuple[str, dict[str, Array] | SeesayError]
 
 
-def _compute_all(
-    todo: list[tuple[str, Path]], spec: FeatureSpec, workers: int
-) -> Generator[Outcome, None, None]:
+def _compute_all(todo: list[tuple[str, Path]], spec: FeatureSpec, workers: int) -> Generator[Outcome, None, None]:
     backbone = spec.load_backbone()
 
     def work(batch: list[tuple[str, Path]]) -> list[Outcome]:

@@ -75,8 +75,8 @@ class Matcher(nn.Module, ABC):
         self.feature_spec = features
         self._backbone: list[Backbone] = []  # in a list, so that it is no submodule and not part of the weights
 
-    def initialise(self, seed: int) -> None:  # noqa: B027 - torch's own initialisation is a good default
-        """Give the weights their values before training."""
+    def initialise(self, seed: int) -> None:
+        """Give the weights their values before training; torch's own are a good default."""
 
     @property
     def temperature(self) -> float:

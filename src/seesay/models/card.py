@@ -15,8 +15,8 @@ WEAK_POINTS = {
         "Counting, left and right, and who does what to whom: a picture is one vector, and two sentences with the same "
         "words in another order are nearly the same to it.",
         "Text inside pictures, named people and places, and words that captions of everyday photos do not use.",
-        "People of kinds that Flickr's photos of 2004–2014 show rarely; the captions carry their writers' guesses about "
-        "age and gender.",
+        "People of kinds that Flickr's photos of 2004–2014 show rarely; the captions carry their writers' guesses "
+        "about age and gender.",
     ),
 }
 

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from seesay.errors import SeesayError
 from seesay.files import cache_dir, replace_atomically
-from seesay.text._parquet import read_strings
 from seesay.text._vector_files import read_rows
 
 Matrix = npt.NDArray[np.float32]
@@ -130,13 +129,21 @@ def _load_package(name: str) -> WordVectors:
         kept = _cached(index).with_suffix(".words")
         words = _read_words(kept)
         if len(words) != len(matrix):
-            words = read_strings(index)
+            words = _read_column(index)
             _write_words(kept, words)
     except (OSError, ValueError) as error:
         raise _damaged(name, package, str(error)) from error
     if matrix.ndim != 2 or matrix.dtype != np.float32 or len(words) != len(matrix):
         raise _damaged(name, package, f"{len(words)} words for an array of {matrix.shape} {matrix.dtype}")
     return WordVectors(name, _number(words), matrix)
+
+
+def _read_column(path: Path) -> list[str]:
+    """The words that the GloVe package keeps as the one column of a Parquet file."""
+    from pyarrow import parquet
+
+    words: list[str] = parquet.read_table(path).column(0).to_pylist()
+    return words
 
 
 def _load_file(path: Path) -> WordVectors:

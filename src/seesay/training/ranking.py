@@ -18,7 +18,7 @@ from seesay import data
 from seesay.data import Collection
 from seesay.data.photos import photo_id
 from seesay.errors import SeesayError
-from seesay.images.extraction import FeatureTable, Progress, features_of
+from seesay.images.extraction import FeatureTable, Progress
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Matcher
 from seesay.training.batching import Indices, count_batches, mixed_batches

@@ -38,9 +38,9 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> RankingTa
     ]
     dev = read_source(recipe.data.dev, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
     _refuse_leaks(sources, dev)
-    vocabulary = Vocabulary.build(
-        (sentence for source in sources for sentence in source.sentences), recipe.data.min_count
-    )
+    # A collection that is learned from in two ways still counts its words once.
+    distinct = {source.collection.fingerprint(): source.sentences for source in sources}
+    vocabulary = Vocabulary.build((text for sentences in distinct.values() for text in sentences), recipe.data.min_count)
     torch.manual_seed(recipe.seed)
     model = kind(config, vocabulary, spec)
     model.initialise(recipe.seed)
