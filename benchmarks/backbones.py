@@ -1,8 +1,7 @@
 """Which backbone and resolution to take: dev recall of a small probe against images per second.
 
 The probe is the joint embedding with a mean-of-words encoder (`recipes/vse-probe.toml`), trained on the same Flickr8K
-training pictures for every row; it is cheap, and it ranks features as the larger encoders do. Speeds are interleaved:
-every round times every row, and the median of the rounds is reported, as a ratio to the first row.
+training pictures for every row. Speeds are interleaved: every round times every row, and the median of the rounds is reported, as a ratio to the first row.
 
     SEESAY_DATA=… python benchmarks/backbones.py [--train-images 2000]
 """
@@ -13,14 +12,13 @@ import statistics
 import tempfile
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from recording import parse_arguments, record
 from seesay import data
-from seesay.files import replace_atomically
 from seesay.images.extraction import features_of
 from seesay.images.features import FeatureSpec
 from seesay.models.base import family_class, read_config
@@ -44,8 +42,7 @@ def main() -> None:
     parser.add_argument("--train-images", type=int, default=2000)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results/backbones.json"))
-    arguments = parser.parse_args()
+    arguments = parse_arguments(parser, "backbones")
     speeds = measure_speeds(arguments.rounds)
     rows = []
     for spec, speed in zip(ROWS, speeds, strict=True):
@@ -62,17 +59,15 @@ def main() -> None:
         }
         rows.append(row)
         print(json.dumps(row), flush=True)
-    result = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data": "flickr8k dev",
-        "train_images": arguments.train_images,
-        "seeds": arguments.seeds,
-        "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
-        "rows": rows,
-    }
-    with replace_atomically(arguments.output) as temporary:
-        temporary.write_text(json.dumps(result, indent=2) + "\n")
+    record(
+        arguments,
+        ("torch", "efficientnet-lite-pytorch"),
+        data="flickr8k dev",
+        train_images=arguments.train_images,
+        seeds=arguments.seeds,
+        threads=torch.get_num_threads(),
+        rows=rows,
+    )
     print("\n| backbone | px | crop | dev Sum | R@10 sentences | R@10 pictures | images/s | ratio |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for row in rows:

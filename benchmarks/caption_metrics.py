@@ -9,16 +9,10 @@ processor. The last rows are single sentence pairs per second, the load of conse
 """
 
 import argparse
-import json
-import os
-import platform
 import random
 import statistics
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +20,8 @@ from pycocoevalcap.bleu.bleu import Bleu
 from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.rouge.rouge import Rouge
 
+from recording import parse_arguments, record
 from seesay import data
-from seesay.files import replace_atomically
 from seesay.metrics.bleu import bleu, pair_bleu
 from seesay.metrics.captions import caption_report
 from seesay.metrics.cider import CiderScorer, cider_d
@@ -66,8 +60,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=5000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "caption_metrics.json")
-    arguments = parser.parse_args()
+    arguments = parse_arguments(parser, "caption_metrics")
 
     chance = random.Random(arguments.seed)
     items = [item for item in data.load(arguments.data).items if len(item.sentences) == 5]
@@ -121,27 +114,18 @@ def main() -> None:
         pairs_per_second[name] = round(N_PAIRS / seconds)
         print(f"{name + ' of pairs':<24} {pairs_per_second[name]:>12,} per second")
 
-    report = {
-        "benchmark": "caption_metrics",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data": arguments.data,
-        "n_images": len(items),
-        "references_per_image": 5,
-        "seed": arguments.seed,
-        "repeats": arguments.repeats,
-        "clock": "process_time",
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "versions": {
-            "python": platform.python_version(),
-            **{package: version(package) for package in ("numpy", "pycocoevalcap")},
-        },
-        "rows": rows,
-        "pairs_per_second": pairs_per_second,
-    }
-    with replace_atomically(arguments.output) as temporary:
-        temporary.write_text(json.dumps(report, indent=2) + "\n")
-    print(f"written to {arguments.output}")
+    record(
+        arguments,
+        ("numpy", "pycocoevalcap"),
+        data=arguments.data,
+        n_images=len(items),
+        references_per_image=5,
+        seed=arguments.seed,
+        repeats=arguments.repeats,
+        clock="process_time",
+        rows=rows,
+        pairs_per_second=pairs_per_second,
+    )
 
 
 if __name__ == "__main__":

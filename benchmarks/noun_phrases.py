@@ -8,19 +8,15 @@ whether a marked phrase is a noun phrase anywhere in the tree, nested ones inclu
 """
 
 import argparse
-import json
-import platform
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
+from recording import parse_arguments, record
 from seesay import data
 from seesay.data import entities
-from seesay.files import replace_atomically
 from seesay.text._dependencies import installed_parser
 from seesay.text.tokens import token_spans, tokenize
 from seesay.text.trees import Tree, noun_phrases, parse
@@ -84,8 +80,7 @@ def main() -> None:
     parser.add_argument("--data", default="flickr8k")
     parser.add_argument("--entities", default="flickr30k_entities")
     parser.add_argument("--split", default="dev")
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "noun_phrases.json")
-    arguments = parser.parse_args()
+    arguments = parse_arguments(parser, "noun_phrases")
 
     collection = data.load(arguments.data).split(arguments.split)
     sentences, truth = marked_phrases(entities.attach(collection, data.locate(arguments.entities)))
@@ -111,25 +106,17 @@ def main() -> None:
     kinds = recall_by_kind(found, truth)
     print("recall by kind: " + ", ".join(f"{kind} {share:.1f}" for kind, share in kinds.items()))
     print(f"sentences per processor second: {parsed_per_second:.0f} parsed, {kept_per_second:.0f} from the cache")
-    report = {
-        "benchmark": "noun_phrases",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data": arguments.data,
-        "split": arguments.split,
-        "n_sentences": len(sentences),
-        "n_phrases": sum(map(len, truth)),
-        "rows": rows,
-        "recall_by_kind": kinds,
-        "sentences_per_cpu_second": {"parsed": round(parsed_per_second), "from the cache": round(kept_per_second)},
-        "machine": platform.machine(),
-        "versions": {
-            "python": platform.python_version(),
-            **{package: version(package) for package in ("spacy", installed_parser())},
-        },
-    }
-    with replace_atomically(arguments.output) as temporary:
-        temporary.write_text(json.dumps(report, indent=2) + "\n")
-    print(f"written to {arguments.output}")
+    record(
+        arguments,
+        ("spacy", installed_parser()),
+        data=arguments.data,
+        split=arguments.split,
+        n_sentences=len(sentences),
+        n_phrases=sum(map(len, truth)),
+        rows=rows,
+        recall_by_kind=kinds,
+        sentences_per_cpu_second={"parsed": round(parsed_per_second), "from the cache": round(kept_per_second)},
+    )
 
 
 if __name__ == "__main__":

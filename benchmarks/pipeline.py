@@ -7,20 +7,18 @@ reads JPEG files, decodes, resizes, runs the network and writes the store. Round
 """
 
 import argparse
-import json
 import os
 import statistics
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from recording import parse_arguments, record
 from seesay import data
-from seesay.files import replace_atomically
 from seesay.images.extraction import BATCH, FeatureStore, extract
 from seesay.images.features import FeatureSpec, preprocess
 from seesay.images.io import open_image
@@ -30,8 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--images", type=int, default=512)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results/pipeline.json"))
-    arguments = parser.parse_args()
+    arguments = parse_arguments(parser, "pipeline")
     spec = FeatureSpec()
     paths = data.load("flickr8k").split("test").images[: arguments.images]
     workers = len(os.sched_getaffinity(0))
@@ -51,20 +48,18 @@ def main() -> None:
             pipeline.append(len(paths) / (time.perf_counter() - start))
             assert done.n_computed == len(paths), done.failures
         print(f"network {network[-1]:.1f}/s, pipeline {pipeline[-1]:.1f}/s, ratio {pipeline[-1] / network[-1]:.3f}")
-    result = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data": f"{len(paths)} JPEG files of flickr8k test",
-        "backbone": spec.name,
-        "workers": workers,
-        "torch": torch.__version__,
-        "rounds": arguments.rounds,
-        "network_images_per_second": round(statistics.median(network), 1),
-        "pipeline_images_per_second": round(statistics.median(pipeline), 1),
-        "median_ratio": round(float(np.median(np.array(pipeline) / np.array(network))), 3),
-    }
-    with replace_atomically(arguments.output) as temporary:
-        temporary.write_text(json.dumps(result, indent=2) + "\n")
-    print(json.dumps(result, indent=2))
+    ratio = float(np.median(np.array(pipeline) / np.array(network)))
+    record(
+        arguments,
+        ("torch", "pillow"),
+        data=f"{len(paths)} JPEG files of flickr8k test",
+        backbone=spec.name,
+        workers=workers,
+        rounds=arguments.rounds,
+        network_images_per_second=round(statistics.median(network), 1),
+        pipeline_images_per_second=round(statistics.median(pipeline), 1),
+        median_ratio=round(ratio, 3),
+    )
 
 
 if __name__ == "__main__":

@@ -8,22 +8,17 @@ the longest list of boxes, the photo being open already.
 """
 
 import argparse
-import json
-import platform
 import random
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from importlib.metadata import version
-from pathlib import Path
 
 import cv2
 import numpy as np
 from PIL import Image
 
+from recording import parse_arguments, record
 from seesay import data
 from seesay.data import entities
-from seesay.files import replace_atomically
 from seesay.images.io import open_image
 from seesay.images.regions import propose, selective_search, whole_and_grid, windows
 from seesay.metrics.grounding import box_iou
@@ -75,8 +70,7 @@ def main() -> None:
     parser.add_argument("--split", default="dev")
     parser.add_argument("--images", type=int, default=300, help="sample so many photos; 0 takes all")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "results" / "regions.json")
-    arguments = parser.parse_args()
+    arguments = parse_arguments(parser, "regions")
     cv2.setNumThreads(1)
 
     collection = data.load(arguments.data).split(arguments.split)
@@ -100,27 +94,19 @@ def main() -> None:
                 f"{row['cpu_ms_per_image']:8.2f}",
                 flush=True,
             )
-    report = {
-        "benchmark": "regions",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "data": arguments.data,
-        "split": arguments.split,
-        "n_images": len(items),
-        "n_images_in_split": n_photos,
-        "n_boxes": n_boxes,
-        "seed": arguments.seed,
-        "iou_threshold": 0.5,
-        "threads": 1,
-        "machine": platform.machine(),
-        "versions": {
-            "python": platform.python_version(),
-            **{package: version(package) for package in ("numpy", "pillow", "opencv-contrib-python-headless")},
-        },
-        "rows": rows,
-    }
-    with replace_atomically(arguments.output) as temporary:
-        temporary.write_text(json.dumps(report, indent=2) + "\n")
-    print(f"written to {arguments.output}")
+    record(
+        arguments,
+        ("numpy", "pillow", "opencv-contrib-python-headless"),
+        data=arguments.data,
+        split=arguments.split,
+        n_images=len(items),
+        n_images_in_split=n_photos,
+        n_boxes=n_boxes,
+        seed=arguments.seed,
+        iou_threshold=0.5,
+        threads=1,
+        rows=rows,
+    )
 
 
 if __name__ == "__main__":

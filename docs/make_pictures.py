@@ -15,7 +15,7 @@ import sklearn
 import seesay
 
 mpl.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402 - the backend is chosen first
+import matplotlib.pyplot as plt
 
 SKIMAGE, SKLEARN = Path(skimage.__file__).parent / "data", Path(sklearn.__file__).parent / "datasets/images"
 PHOTOS = {

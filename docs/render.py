@@ -50,7 +50,9 @@ def regions() -> str:
         for row in entries
     ]
     header = ["scheme", "regions", "recall at IoU 0.5", "mean best IoU", "CPU ms per image"]
-    note = f"{found['n_boxes']:,} boxes of {found['n_images']} Flickr8K {found['split']} pictures, seed {found['seed']}."
+    note = (
+        f"{found['n_boxes']:,} boxes of {found['n_images']} Flickr8K {found['split']} pictures, seed {found['seed']}."
+    )
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/regions.py")
 
 

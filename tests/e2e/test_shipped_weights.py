@@ -1,0 +1,65 @@
+"""What a new user has after `pip install`: trained weights that do on real photos what their cards say."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seesay
+from seesay.models.pretrained import PACKAGED
+
+ROOT = Path(__file__).parents[2]
+WEIGHTS = ["vse", "vse-flickr8k"]
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "seesay", *map(str, arguments)], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_the_cat_of_the_readme_is_a_cat(name: str) -> None:
+    result = run("match", "--json", "-m", name, ROOT / "docs/pictures/cat.jpg", "a red bus", "a close up of a cat", "two dogs in the snow")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    matches = json.loads(result.stdout)["matches"]
+    assert max(matches, key=lambda match: match["score"])["sentence"] == "a close up of a cat"
+
+
+def test_the_table_names_the_best_sentence_first() -> None:
+    result = run("match", ROOT / "docs/pictures/cat.jpg", "a red bus", "a close up of a cat")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.index("a close up of a cat") < result.stdout.index("a red bus")
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_evaluation_gives_the_figures_of_the_card(name: str, shared_data: Path) -> None:
+    result = run("evaluate", name, "--data", "flickr8k", "--split", "test", "--json")
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    recorded = json.loads((PACKAGED / name / "config.json").read_text())["figures"]["flickr8k/test"]
+    for direction in ("i2t", "t2i"):
+        for key in ("r1", "r5", "r10"):
+            # Another machine's arithmetic may swap a few near ties.
+            assert report[direction][key] == pytest.approx(recorded[direction][key], abs=0.4)
+    assert f"{recorded['sum']:.1f}" in (PACKAGED / name / "card.md").read_text()
+
+
+def test_shipped_weights_learned_more_than_those_of_one_collection() -> None:
+    sums = {
+        name: json.loads((PACKAGED / name / "config.json").read_text())["figures"]["flickr8k/test"]["sum"]
+        for name in WEIGHTS
+    }
+    assert sums["vse"] > sums["vse-flickr8k"] + 15
+
+
+def test_captions_of_real_photos_find_their_photos(shared_data: Path) -> None:
+    photos = seesay.load_data("flickr8k").split("test").items[:8]
+    scores = seesay.load("vse").match([photo.image for photo in photos], [photo.sentences[0] for photo in photos])
+    assert (scores.argmax(0) == scores.new_tensor(range(8)).long()).sum() >= 6
+
+
+def test_weights_fit_the_package() -> None:
+    sizes = [path.stat().st_size for path in PACKAGED.rglob("*") if path.is_file()]
+    assert sum(sizes) <= 60_000_000
+    assert {path.suffix for path in PACKAGED.rglob("*") if path.is_file()} <= {".safetensors", ".json", ".md"}
