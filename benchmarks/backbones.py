@@ -1,7 +1,8 @@
 """Which backbone and resolution to take: dev recall of a small probe against images per second.
 
 The probe is the joint embedding with a mean-of-words encoder (`recipes/vse-probe.toml`), trained on the same Flickr8K
-training pictures for every row. Speeds are interleaved: every round times every row, and the median of the rounds is reported, as a ratio to the first row.
+training pictures for every row. Speeds are interleaved: every round times every row, and the median of the rounds is
+reported, as a ratio to the first row.
 
     SEESAY_DATA=… python benchmarks/backbones.py [--train-images 2000]
 """

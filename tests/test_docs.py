@@ -31,10 +31,7 @@ def test_ci_runs_the_line_that_the_readme_shows() -> None:
 
 
 def test_no_recorded_result_names_a_folder_of_the_machine() -> None:
-    files = [
-        *ROOT.glob("benchmarks/results/*.json"),
-        *ROOT.glob("src/seesay/weights/*/*.json"),
-        *ROOT.glob("recipes/*"),
-    ]
+    patterns = ("benchmarks/results/*.json", "src/seesay/weights/*/*.json", "recipes/*")
+    files = [path for pattern in patterns for path in ROOT.glob(pattern)]
     assert files
     assert [path.name for path in files if re.search(r'"/\w|"~/', path.read_text())] == []

@@ -20,7 +20,8 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_the_cat_of_the_readme_is_a_cat(name: str) -> None:
-    result = run("match", "--json", "-m", name, ROOT / "docs/pictures/cat.jpg", "a red bus", "a close up of a cat", "two dogs in the snow")  # fmt: skip
+    sentences = ("a red bus", "a close up of a cat", "two dogs in the snow")
+    result = run("match", "--json", "-m", name, ROOT / "docs/pictures/cat.jpg", *sentences)
     assert result.returncode == 0, result.stderr
     matches = json.loads(result.stdout)["matches"]
     assert max(matches, key=lambda match: match["score"])["sentence"] == "a close up of a cat"

@@ -46,7 +46,9 @@ def test_a_damaged_row_is_missing_and_its_neighbours_are_not(tmp_path: Path) -> 
     assert RowStore(tmp_path).missing(["a", "b"]) == []
 
 
-@pytest.mark.parametrize("damage", ["truncated array", "empty array", "index is no JSON", "index of another length", "array gone"])
+@pytest.mark.parametrize(
+    "damage", ["truncated array", "empty array", "index is no JSON", "index of another length", "array gone"]
+)
 def test_a_damaged_shard_counts_as_absent(tmp_path: Path, damage: str) -> None:
     RowStore(tmp_path).write(["a", "b"], _rows(1, 2))
     array, index = next(tmp_path.glob("*.npy")), next(tmp_path.glob("*.json"))

@@ -40,7 +40,9 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> RankingTa
     _refuse_leaks(sources, dev)
     # A collection that is learned from in two ways still counts its words once.
     distinct = {source.collection.fingerprint(): source.sentences for source in sources}
-    vocabulary = Vocabulary.build((text for sentences in distinct.values() for text in sentences), recipe.data.min_count)
+    vocabulary = Vocabulary.build(
+        (text for sentences in distinct.values() for text in sentences), recipe.data.min_count
+    )
     torch.manual_seed(recipe.seed)
     model = kind(config, vocabulary, spec)
     model.initialise(recipe.seed)
