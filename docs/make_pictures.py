@@ -21,8 +21,8 @@ SKIMAGE, SKLEARN = Path(skimage.__file__).parent / "data", Path(sklearn.__file__
 PHOTOS = {
     SKIMAGE / "chelsea.png": "a close up of a cat",
     SKIMAGE / "coffee.png": "a cup of coffee on a table",
-    SKIMAGE / "rocket.jpg": "a rocket under the evening sky",
-    SKIMAGE / "astronaut.png": "a woman in an orange suit",
+    SKIMAGE / "rocket.jpg": "a rocket stands under the sky",
+    SKIMAGE / "astronaut.png": "a smiling woman in an orange suit",
     SKLEARN / "china.jpg": "an old building with a red roof",
     SKLEARN / "flower.jpg": "a large red flower",
 }
@@ -47,7 +47,7 @@ def main() -> None:
         bars = axes[1, column].barh(range(3), [float(shares[column, place]) for place in order], color="#d9e2ec")
         bars[-1].set_color("#9fc5a7" if sentences[order[-1]] == PHOTOS[photo] else "#e4b7b0")
         for row, place in enumerate(order):
-            axes[1, column].text(0.02, row, sentences[place], va="center", fontsize=9)
+            axes[1, column].text(0.02, row, sentences[place], va="center", fontsize=7.8)
         axes[1, column].set_xlim(0, 1)
         axes[1, column].axis("off")
     figure.subplots_adjust(left=0.004, right=0.996, top=0.99, bottom=0.01, wspace=0.05, hspace=0.04)
