@@ -3,7 +3,7 @@
 Both sides use one worker thread per core. The network alone runs on pixels that lie ready in memory; the pipeline
 reads JPEG files, decodes, resizes, runs the network and writes the store. Rounds are interleaved.
 
-    SEESAY_DATA=… python benchmarks/pipeline.py [--images 512] [--rounds 5]
+    SEESAY_DATA=… python benchmarks/pipeline.py [--images 384] [--rounds 5]
 """
 
 import argparse
@@ -26,7 +26,7 @@ from seesay.images.io import open_image
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--images", type=int, default=512)
+    parser.add_argument("--images", type=int, default=384)
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parse_arguments(parser, "pipeline")
     spec = FeatureSpec()

@@ -60,7 +60,8 @@ def pipeline() -> str:
     found = result("pipeline")
     header = ["network alone", "whole pipeline", "median ratio"]
     cells = [f"{found['network_images_per_second']} images/s", f"{found['pipeline_images_per_second']} images/s"]
-    return dated(table(header, [[*cells, found["median_ratio"]]]), found, "python benchmarks/pipeline.py")
+    note = f"{found['data']}, {found['workers']} workers, median of {found['rounds']} rounds."
+    return dated(table(header, [[*cells, found["median_ratio"]]]) + f"\n{note}", found, "python benchmarks/pipeline.py")
 
 
 def caption_metrics() -> str:
