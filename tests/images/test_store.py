@@ -1,7 +1,8 @@
 """Specification of the feature store on disk."""
 
 import json
-import multiprocessing
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -88,21 +89,21 @@ def test_objects_are_never_loaded(tmp_path: Path) -> None:
     assert RowStore(tmp_path).missing(["a"]) == ["a"]
 
 
-def _write_many(folder: Path, seed: int) -> None:
-    store = RowStore(folder)
-    for start in range(0, 40, 4):
-        values = range(start, start + 4)
-        store.write([f"key{value}" for value in values], _rows(*values))
+WRITER = """
+import sys
+from pathlib import Path
+import numpy as np
+from seesay.images.store import RowStore
+store = RowStore(Path(sys.argv[1]))
+for start in range(0, 40, 4):
+    values = range(start, start + 4)
+    store.write([f"key{value}" for value in values], np.array([[value, -value] for value in values], np.float16))
+"""
 
 
 def test_two_processes_may_write_the_same_rows_at_once(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_write_many, args=(tmp_path, seed)) for seed in range(2)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    assert [writer.exitcode for writer in writers] == [0, 0]
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)]) for _ in range(2)]
+    assert [writer.wait() for writer in writers] == [0, 0]
     keys = [f"key{value}" for value in range(40)]
     assert RowStore(tmp_path).read(keys)[:, 0].tolist() == list(range(40))
 

@@ -7,6 +7,15 @@ import pytest
 from seesay.training.signals import stop_signals
 
 
+@pytest.fixture
+def usual_interrupt():
+    """A job started in the background inherits an ignored SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual_interrupt")
 def test_the_first_signal_is_noted_and_the_second_has_its_usual_effect():
     with stop_signals() as received:
         os.kill(os.getpid(), signal.SIGINT)
