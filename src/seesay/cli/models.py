@@ -28,7 +28,7 @@ def models(
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim", caption_justify="left", caption=_CAPTION)
-    for column in ("name", "family", "MB", "measured on", "R@1 / 5 / 10 sentences", "R@1 / 5 / 10 pictures", "Sum"):
+    for column in ("name", "family", "MB", "measured on", "sentences", "pictures", "Sum"):
         table.add_column(column, justify="right" if column in ("MB", "Sum") else "left")
     for weights in found:
         lines = sorted(weights.figures.items()) or [("–", None)]
@@ -42,8 +42,8 @@ def models(
 
 
 _SHOWN = ("family", "features", "data", "trained", "recipe_fingerprint", "figures")
-_CAPTION = "Sentences found for a picture, pictures found for a sentence, in percent; Sum adds the six."
+_CAPTION = "R@1 R@5 R@10 in percent, of sentences for a picture and pictures for a sentence"
 
 
 def _recalls(direction: dict[str, Any]) -> str:
-    return " / ".join(f"{direction[key]:.1f}" for key in ("r1", "r5", "r10"))
+    return " ".join(f"{direction[key]:4.1f}" for key in ("r1", "r5", "r10"))
