@@ -3,7 +3,7 @@
 EfficientNet-Lite0 to Lite2 (Tan & Le 2019, the Lite variants of 2020) come with their ImageNet weights from the
 package index and work offline. AlexNet, VGG16, VGG19 and ResNet-50, which the papers use, take the user's own weights
 file. A network is prepared for inference once: batch norm is folded into the convolutions before it, symmetric padding
-into the convolutions themselves, which halves the time of a forward pass.
+into the convolutions themselves.
 """
 
 import hashlib

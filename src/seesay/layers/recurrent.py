@@ -1,6 +1,6 @@
 """Recurrent encoders over padded sequences, exact for every length and without packing.
 
-torch packs sequences of unequal length, which on a CPU costs a third of the speed. Reading from the left, padding at
+torch packs sequences of unequal length, which is slow on a CPU. Reading from the left, padding at
 the end changes nothing before it; reading from the right, each sequence is turned around within its own length, so that
 its padding again comes last.
 """
