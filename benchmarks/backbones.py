@@ -15,7 +15,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from recording import parse_arguments, record
@@ -97,8 +96,7 @@ def probe(spec: FeatureSpec, n_train: int, seed: int) -> dict:
     for split, limit in (("train", n_train), ("dev", None)):
         part = flickr8k.split(split)
         part = replace(part, items=part.items[:limit])
-        image_of = np.repeat(np.arange(len(part)), [len(item.sentences) for item in part.items])
-        sources.append(Source(part, part.sentences, image_of, features_of(part.images, spec)))
+        sources.append(Source.of(part, features_of(part.images, spec)))
     kind = family_class(recipe.model)
     torch.manual_seed(seed)
     vocabulary = Vocabulary.build(sources[0].sentences, recipe.data.min_count)

@@ -62,8 +62,10 @@ def test_json_gives_every_pair_in_the_order_of_the_call(match: Call, colours_run
 
 def test_empty_strange_and_very_long_sentences_have_scores(match: Call) -> None:
     sentences = ["", " ", "🐶🎉", "[bold]red[/bold]", "red " * 2000]
-    code, out, _ = match("red.jpg", *sentences, "--json")
+    code, out, err = match("red.jpg", *sentences, "--json")
     assert code == 0
+    assert [line for line in err.splitlines() if "knows no word of" in line] == err.splitlines()
+    assert len(err.splitlines()) == 3
     assert [row["sentence"] for row in json.loads(out)["matches"]] == sentences
     code, out, _ = match("red.jpg", "[bold]red[/bold]")
     assert code == 0

@@ -37,10 +37,14 @@ def match(
         raise SeesayError("there is no sentence to match", hint=f'seesay match {photos[0]} "a dog runs" "a red bus"')
 
     from seesay.models.pretrained import load
+    from seesay.text.tokens import tokenize
 
     matcher = load(model)
     scores = matcher.match(photos, sentences)  # (n_photos, n_sentences)
     shares = (scores / matcher.temperature).softmax(1)
+    for sentence in sentences:
+        if not any(word in matcher.vocabulary for word in tokenize(sentence)):
+            typer.echo(f"seesay: {model} knows no word of {sentence!r}: its score means nothing", err=True)
     if as_json:
         rows = [
             {"photo": str(photo), "sentence": sentence, "score": round(float(s), 4), "share": round(float(p), 4)}

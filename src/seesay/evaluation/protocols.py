@@ -143,7 +143,7 @@ def evaluate_retrieval(
     found: list[Ranks] = []
     curves: list[dict[str, RecallCurve]] = []
     for fold, own_table in zip(folds, _divide(table, [len(fold) for fold in folds]), strict=True):
-        source = _as_source(fold, own_table)
+        source = Source.of(fold, own_table)
         with _timed("scores", seconds):
             scores = score_all(model, source).numpy()  # (n_images, n_texts)
         with _timed("ranks", seconds):
@@ -216,11 +216,6 @@ def _divide(table: FeatureTable, sizes: Sequence[int]) -> Iterator[FeatureTable]
     for size in sizes:
         yield table if size == len(table) else FeatureTable(table.store, table.keys[start : start + size])
         start += size
-
-
-def _as_source(collection: Collection, table: FeatureTable) -> Source:
-    n_sentences = [len(item.sentences) for item in collection.items]
-    return Source(collection, collection.sentences, np.repeat(np.arange(len(collection)), n_sentences), table)
 
 
 @contextmanager

@@ -48,7 +48,12 @@ def write_card(about: Mapping[str, Any]) -> str:
             pictures = f"{row['n_images']:,}" if row["n_images"] else "none, sentences only"
             terms = next((TERMS[name] for name in TERMS if row["name"].startswith(name)), "as its owner says")
             lines.append(f"| {row['name']} | {row['split']} | {pictures} | {row['n_sentences']:,} | {terms} |")
-        lines += ["", "Dev and test photos of every collection were left out.", ""]
+        lines += ["", "The dev and test photos of each of these collections were left out of it."]
+        if any(row["name"].startswith("flickr8k") for row in data):
+            lines.append(
+                "Some of Flickr8K's training photos are dev or test photos of Flickr30K: do not measure there."
+            )
+        lines.append("")
     if figures := about.get("figures"):
         lines += [
             "## Measured",

@@ -18,7 +18,7 @@ from seesay import data
 from seesay.data import Collection
 from seesay.data.photos import photo_id
 from seesay.errors import SeesayError
-from seesay.images.extraction import FeatureTable, Progress
+from seesay.images.extraction import FeatureTable
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Matcher
 from seesay.training.batching import Indices, count_batches, mixed_batches
@@ -46,6 +46,12 @@ class Source:
     image_of: Indices
     table: FeatureTable | None
     weight: float = 1.0
+
+    @classmethod
+    def of(cls, collection: Collection, table: FeatureTable | None, weight: float = 1.0) -> "Source":
+        """All sentences of a collection, with the features of its pictures in the same order."""
+        image_of = np.repeat(np.arange(len(collection)), [len(item.sentences) for item in collection.items])
+        return cls(collection, collection.sentences, image_of, table, weight)
 
     @property
     def lengths(self) -> Indices:
@@ -76,13 +82,8 @@ def read_source(recipe: SourceRecipe | DevRecipe, read_features: FeatureReader) 
         )
     if not collection.items:
         raise SeesayError(f"{recipe.source} has nothing to learn from in {recipe.split!r}")
-    return Source(
-        collection,
-        collection.sentences,
-        np.repeat(np.arange(len(collection)), [len(item.sentences) for item in collection.items]),
-        None if sentences_only else read_features(collection.images),
-        recipe.weight if isinstance(recipe, SourceRecipe) else 1.0,
-    )
+    table = None if sentences_only else read_features(collection.images)
+    return Source.of(collection, table, recipe.weight if isinstance(recipe, SourceRecipe) else 1.0)
 
 
 def leave_out_measured(collection: Collection, measured: Collection) -> Collection:
@@ -185,7 +186,7 @@ class RankingTask:
 
 
 @torch.inference_mode()
-def score_all(model: Matcher, source: Source, *, batch: int = 256, on_progress: Progress | None = None) -> Tensor:
+def score_all(model: Matcher, source: Source, *, batch: int = 256) -> Tensor:
     """The scores of every picture and every sentence of a source: (n_images, n_texts)."""
     if source.table is None:
         raise ValueError("a source without pictures has no scores")
