@@ -19,6 +19,7 @@ from seesay.training.checkpoint import CHECKPOINT, read_tensors
 from seesay.training.distributed import (
     gather_json,
     gather_with_own_gradient,
+    leave,
     own_share,
     process_group,
     sum_gradients,
@@ -184,3 +185,4 @@ def test_a_half_set_environment_is_refused(monkeypatch):
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
+    leave(0)

@@ -24,7 +24,7 @@ from seesay.images.features import Features, FeatureSpec
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.vse import VSE, VSEConfig
 from seesay.text.vocabulary import Vocabulary
-from seesay.training.distributed import process_group, sum_gradients
+from seesay.training.distributed import leave, process_group, sum_gradients
 from seesay.training.losses import batch_softmax
 from seesay.training.ranking import (
     Batch,
@@ -303,3 +303,4 @@ def test_two_processes_have_the_losses_and_gradients_of_one(tmp_path: Path) -> N
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
+    leave(0)

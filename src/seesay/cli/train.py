@@ -37,6 +37,7 @@ def train(
 
     from seesay.cli.progress import progress_bar
     from seesay.errors import SeesayError
+    from seesay.training.distributed import leave
     from seesay.training.loop import TrainingInterruptedError
     from seesay.training.run import prepare, run_task
 
@@ -55,13 +56,12 @@ def train(
             raise
         typer.echo(f"seesay: {error}", err=True)
         raise typer.Exit(130) from error
-    if not is_first:
-        return
-    if as_json:
+    if is_first and as_json:
         typer.echo(json.dumps({"weights": str(weights.folder), "figures": weights.figures}, indent=2))
-    else:
+    elif is_first:
         for key, report in weights.figures.items():
             typer.echo(f"{key}: Sum {report['sum']:.1f}; the weights are in {weights.folder}")
+    leave(0)
 
 
 class _Shown:
