@@ -24,9 +24,9 @@ from seesay.images.features import FeatureSpec
 from seesay.models.base import family_class, read_config
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.loop import train
-from seesay.training.ranking import RankingTask, Source
+from seesay.training.ranking import RankingTask
 from seesay.training.recipe import read_recipe
-from seesay.training.run import measure
+from seesay.training.sources import Source
 
 ROWS = (
     FeatureSpec("efficientnet-lite0"),
@@ -103,8 +103,9 @@ def probe(spec: FeatureSpec, n_train: int, seed: int) -> dict:
     model = kind(read_config(kind.config_type, recipe.config, "recipe"), vocabulary, spec)
     model.initialise(seed)
     with tempfile.TemporaryDirectory() as folder:
-        train(RankingTask(model, sources[:1], sources[1], recipe), recipe, Path(folder))
-    return measure(model, sources[1])
+        task = RankingTask(model, sources[:1], sources[1], recipe)
+        train(task, recipe, Path(folder))
+    return task.measure(model)
 
 
 if __name__ == "__main__":

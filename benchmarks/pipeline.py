@@ -19,7 +19,8 @@ import torch
 
 from recording import parse_arguments, record
 from seesay import data
-from seesay.images.extraction import BATCH, FeatureStore, extract
+from seesay.images.batches import BATCH
+from seesay.images.extraction import FeatureStore, extract
 from seesay.images.features import FeatureSpec, preprocess
 from seesay.images.io import open_image
 

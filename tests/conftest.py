@@ -1,6 +1,7 @@
 """Fixtures that every test may use."""
 
 import os
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,74 @@ def colours_run(colours_recipe: dict[str, Any], colours_cache: Path, tmp_path_fa
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEESAY_CACHE", str(colours_cache))
         run_recipe(Recipe.from_dict(colours_recipe), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def captioner_recipe(colours_recipe: dict[str, Any]) -> dict[str, Any]:
+    """A recipe that learns to say of which colour they are."""
+    return colours_recipe | {
+        "name": "colour-names",
+        "model": "mrnn",
+        "config": {"embedding": 8, "recurrent": 16, "multimodal": 24, "n_marginal": 5},
+        "optimiser": {"rate": 0.02},
+        "stop": {"epochs": 12, "metric": "perplexity", "mode": "min", "evaluate_every": 6},
+    }
+
+
+@pytest.fixture(scope="session")
+def captioner_run(
+    captioner_recipe: dict[str, Any], colours_cache: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The folder of a finished run of that recipe; its `weights` can be loaded."""
+    from seesay.training.recipe import Recipe
+    from seesay.training.run import run_recipe
+
+    folder = tmp_path_factory.mktemp("run") / "colour-names"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEESAY_CACHE", str(colours_cache))
+        run_recipe(Recipe.from_dict(captioner_recipe), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def halves(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection to find places in: two colours side by side (`red_blue.png`), and sentences that name both."""
+    root = tmp_path_factory.mktemp("halves") / "halves"
+    noise = np.random.default_rng(0)
+    rows = ["image,sentence,split"]
+    for number, (left, right) in enumerate(permutations(("red", "green", "blue", "yellow", "black", "white"), 2)):
+        path = root / "images" / f"{left}_{right}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pixels = np.concatenate([np.tile(COLOURS[name], (64, 48, 1)) for name in (left, right)], 1)
+        pixels = pixels + noise.normal(0, 12, pixels.shape)
+        Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(path)
+        split = ("test", "dev", "train", "train", "train")[number % 5]
+        rows += [f"{path.name},something {left} beside {right},{split}", f"{path.name},{right} and also {left},{split}"]
+    (root / "captions.csv").write_text("\n".join(rows) + "\n")
+    return root
+
+
+@pytest.fixture(scope="session")
+def aligner_run(halves: Path, colours_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run that has learned which half is of which colour; its `weights` can be loaded."""
+    from seesay.training.recipe import Recipe
+    from seesay.training.run import run_recipe
+
+    recipe = {
+        "name": "halves",
+        "model": "dvsa",
+        "config": {"dim": 16, "word_dim": 8, "dropout": 0.0, "image_dropout": 0.0, "regions": "grid-1x2"},
+        "features": {"backbone": "efficientnet-lite0", "size": 128},
+        "data": {"min_count": 1, "train": [{"source": str(halves)}], "dev": {"source": str(halves)}},
+        "optimiser": {"rate": 0.02},
+        "batches": {"size": 12},
+        "stop": {"epochs": 30, "evaluate_every": 30},
+    }
+    folder = tmp_path_factory.mktemp("run") / "halves"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEESAY_CACHE", str(colours_cache))
+        run_recipe(Recipe.from_dict(recipe), folder)
     return folder
 
 

@@ -1,7 +1,10 @@
 """Running the command line inside a test."""
 
+import json
+import shutil
 from collections.abc import Callable
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -31,3 +34,64 @@ def seesay(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
         return Finished(int(end.value.code or 0), out, err)
 
     return call
+
+
+@pytest.fixture
+def own_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the library of the test is, instead of the user's own."""
+    monkeypatch.setenv("SEESAY_LIBRARY", str(tmp_path / "library"))
+    return tmp_path / "library"
+
+
+@pytest.fixture
+def photo_folder(tmp_path: Path, own_library: Path, colours: Path) -> Path:
+    """A folder with four photos, one of them in a folder named 2019, that no library knows yet."""
+    folder = tmp_path / "photos"
+    (folder / "2019").mkdir(parents=True)
+    for colour, name in (("red", "red.png"), ("green", "green.png"), ("blue", "blue.png"), ("white", "2019/white.png")):
+        shutil.copy(colours / "images" / f"{colour}_5.png", folder / name)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_backbone() -> Any:
+    from seesay.images.backbones import load_backbone
+
+    return load_backbone("efficientnet-lite0", size=64)
+
+
+@pytest.fixture
+def model(colours_run: Path, small_backbone: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """The option that chooses weights which know colours: a copy of them that the test may change."""
+    from seesay.images.features import FeatureSpec
+
+    # Loading the network takes longer than running it on these photos.
+    monkeypatch.setattr(FeatureSpec, "load_backbone", lambda spec: small_backbone)
+    # To a model of sixteen numbers a picture, red and green are the same picture.
+    monkeypatch.setattr("seesay.library.search.NEAR_IDENTICAL", 0.9999)
+    shutil.copytree(colours_run / "weights", tmp_path / "weights")
+    return ("-m", str(tmp_path / "weights"))
+
+
+@pytest.fixture
+def indexed(seesay: Callable[..., Finished], photo_folder: Path, model: tuple[str, str]) -> Path:
+    """That folder, indexed with those weights."""
+    assert seesay("index", photo_folder, *model).code == 0
+    return photo_folder
+
+
+@pytest.fixture
+def calibrated(model: tuple[str, str]) -> None:
+    """Give the weights a curve that turns cosines into probabilities."""
+    path = Path(model[1]) / "config.json"
+    curve = {"slope": 20.0, "slope_per_word": 0.0, "offset": -10.0, "offset_per_word": 0.0}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"calibration": curve}))
+
+
+@pytest.fixture
+def retrained(indexed: Path, model: tuple[str, str]) -> None:
+    """Let the weights be others than those that the library was made with."""
+    path = Path(model[1]) / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-2] ^= 1
+    path.write_bytes(content)

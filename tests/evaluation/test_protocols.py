@@ -137,6 +137,24 @@ def test_an_unknown_protocol_is_answered_with_the_list(three_images) -> None:
     assert caught.value.allowed == "full, 1k, 5-fold, 5k"
 
 
+def test_a_limit_is_a_protocol_that_says_that_it_is_one(random_toy) -> None:
+    model, collection, store = random_toy
+    look = evaluate_retrieval(model, collection, "limit-10", store=store)
+    assert (look.protocol.name, look.n_images) == ("limit-10", 10)
+    assert look.figures["i2t"] == pytest.approx(naive_figures(model, collection, store, list(range(10)))["i2t"])
+    with pytest.raises(SeesayError, match="protocol limit-24 needs 24 images, there are 23"):
+        evaluate_retrieval(model, collection, "limit-24", store=store)
+    for name in ("limit-0", "limit-", "limit-1e3"):
+        with pytest.raises(SeesayError, match="there is no protocol"):
+            evaluate_retrieval(model, collection, name, store=store)
+
+
+def test_scores_may_be_made_in_another_way(three_images) -> None:
+    model, collection, store = three_images
+    turned = evaluate_retrieval(model, collection, store=store, score=lambda images, texts: -images @ texts.T)
+    assert turned.ranks.t2i.tolist() == [2, 0, 1, 2]
+
+
 def test_a_missing_picture_is_refused_before_anything_is_computed(three_images, monkeypatch) -> None:
     model, collection, store = three_images
     lacking = replace(collection, items=(replace(collection.items[0], image=None), *collection.items[1:]))

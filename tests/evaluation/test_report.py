@@ -31,7 +31,7 @@ def weights(tmp_path: Path) -> Weights:
 def report(three_images, weights: Weights):
     model, collection, store = three_images
     evaluation = evaluate_retrieval(model, collection, store=store)
-    return build_report(evaluation, weights, collection, "test", command="seesay evaluate toy --data toys")
+    return build_report([evaluation], weights, collection, "test", command="seesay evaluate toy --data toys")
 
 
 def test_the_stable_keys_stand_at_the_top(report) -> None:
@@ -69,9 +69,8 @@ def test_it_holds_what_is_needed_to_repeat_it(report, three_images) -> None:
 def test_folds_are_listed_where_there_are_several(three_images, weights: Weights, monkeypatch) -> None:
     monkeypatch.setitem(PROTOCOLS, "3-fold", Protocol("3-fold", 1, 3, "three times one image"))
     model, collection, store = three_images
-    report = build_report(
-        evaluate_retrieval(model, collection, "3-fold", seed=2, store=store), weights, collection, "test"
-    )
+    evaluation = evaluate_retrieval(model, collection, "3-fold", seed=2, store=store)
+    report = build_report([evaluation], weights, collection, "test")
     assert [fold["sum"] for fold in report["folds"]] == [600.0] * 3
     assert report["protocol"]["seed"] == 2
 

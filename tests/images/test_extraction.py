@@ -7,14 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.images import extraction
 from seesay.images.backbones import Backbone
 from seesay.images.extraction import FeatureStore, content_key, extract, features_of
-from seesay.images.features import FeatureSpec, compute
+from seesay.images.features import Features, FeatureSpec, compute
 from seesay.images.io import open_image
+from seesay.images.regions import fixed_regions
 
 SMALL = FeatureSpec("efficientnet-lite0", 64)
 HALF = {"atol": 2e-3, "rtol": 2e-3}  # what half precision leaves of a number
@@ -230,3 +232,49 @@ def test_a_table_of_unusable_pictures_is_refused_with_the_first_few_named(photos
     with pytest.raises(SeesayError, match=r"4 of 10 pictures cannot be used: .*0\.png.*1\.png.*2\.png") as caught:
         features_of(photos, SMALL, root=tmp_path)
     assert "3.png" not in str(caught.value)
+
+
+class TestRegions:
+    """The means over the regions of a fixed scheme, an output of its own."""
+
+    def test_they_are_the_means_of_the_map(self, photos: list[Path], open_store: OpenStore) -> None:
+        store = open_store("pooled", "map", "grid-2x2")
+        keys = list(extract(photos, store).keys.values())
+        maps = Features.of({name: store.read(name, keys) for name in ("pooled", "map")})
+        expected = maps.regions(fixed_regions("grid-2x2"))
+        np.testing.assert_allclose(store.read("grid-2x2", keys), expected, **HALF)
+
+    def test_they_need_no_map_on_disk(self, photos: list[Path], open_store: OpenStore) -> None:
+        done = extract(photos, open_store("pooled", "windows-3"))
+        assert (done.n_computed, open_store("map").missing(list(done.keys.values()))) == (10, list(done.keys.values()))
+        assert extract(photos, open_store("pooled", "windows-3")).n_computed == 0
+
+    def test_stored_maps_give_them_without_the_network(
+        self, photos: list[Path], open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        extract(photos, open_store("pooled", "map"))
+        monkeypatch.setattr(extraction, "SHARD", 3)
+        done = extract(photos, open_store("pooled", "grid-2x2"))
+        assert done.n_computed == 0
+        whole = open_store("pooled", "map", "grid-2x2", root="whole")
+        extract(photos, whole)
+        for path, key in done.keys.items():
+            found, expected = (store.read("grid-2x2", [key]) for store in (open_store("grid-2x2"), whole))
+            np.testing.assert_allclose(found, expected, **HALF, err_msg=str(path))
+
+    def test_a_picture_without_a_stored_map_goes_through_the_network(
+        self, photos: list[Path], open_store: OpenStore
+    ) -> None:
+        extract(photos[:4], open_store("pooled", "map"))
+        assert extract(photos, open_store("pooled", "grid-2x2")).n_computed == 6
+
+    def test_a_table_hands_them_out_as_parts(self, photos: list[Path], tmp_path: Path) -> None:
+        table = features_of(photos, SMALL, ("pooled", "grid-2x2"), root=tmp_path / "store")
+        rows = table.rows([7, 0])
+        assert rows.parts is not None
+        assert (rows.map, rows.parts.shape) == (None, (2, 5, 1280))
+        torch.testing.assert_close(rows.parts[:, 0], rows.pooled, **HALF)
+
+    def test_unknown_outputs_are_answered_with_the_known_ones(self, open_store: OpenStore) -> None:
+        with pytest.raises(SeesayError, match=r"no output 'corners'\n  allowed: pooled, map, or a region scheme: whole"):
+            open_store("corners")

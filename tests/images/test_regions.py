@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
 from seesay.errors import SeesayError
-from seesay.images.regions import region_weights, selective_search, whole_and_grid, windows
+from seesay.images.regions import fixed_regions, region_weights, selective_search, whole_and_grid, windows
 
 WHOLE = [0.0, 0.0, 1.0, 1.0]
 
@@ -183,3 +183,15 @@ def test_float32_rounding_at_the_border_is_no_reason_to_refuse() -> None:
 def test_wrong_shapes_are_refused(boxes: list, height: int) -> None:
     with pytest.raises(SeesayError, match=r"shape|0 x 2 cells"):
         region_weights(boxes, height, 2)
+
+
+def test_a_scheme_is_known_by_its_name() -> None:
+    assert fixed_regions("whole").tolist() == [WHOLE]
+    assert fixed_regions("windows-20").tolist() == windows(20).tolist()
+    assert fixed_regions("grid-3x5").tolist() == whole_and_grid(3, 5).tolist()
+
+
+@pytest.mark.parametrize("scheme", ["", "windows", "windows-x", "windows-20-30", "grid-3", "Whole", "windows-20\n"])
+def test_an_unknown_scheme_is_answered_with_the_known_ones(scheme: str) -> None:
+    with pytest.raises(SeesayError, match=r"no region scheme .*\n  allowed: whole, windows-N, grid-RxC"):
+        fixed_regions(scheme)

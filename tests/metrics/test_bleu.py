@@ -95,6 +95,26 @@ def test_pairs_are_bleu_against_one_reference_in_the_order_asked_for() -> None:
     assert pair_bleu(hypotheses, references, [], []).shape == (0, 4)
 
 
+def test_smoothing_adds_a_match_to_all_but_single_words() -> None:
+    references = References([["a dog runs on the grass"]])
+    plain, smooth = (pair_bleu(["a dog runs fast"], references, [0], [0], smooth=s)[0] for s in (False, True))
+    penalty = math.exp(1 - 6 / 4)
+    precisions = [3 / 4, (2 + 1) / (3 + 1), (1 + 1) / (2 + 1), (0 + 1) / (1 + 1)]
+    np.testing.assert_allclose(smooth[3], penalty * math.prod(precisions) ** (1 / 4), rtol=1e-8)
+    assert smooth[0] == plain[0]
+    assert plain[3] < 1e-3
+
+
+def test_smoothing_leaves_the_collection_as_it_is() -> None:
+    hypotheses, references = ["a dog runs fast", "two cats"], [["a dog runs on grass", "a dog"], ["cats sit"]]
+    plain, smooth = (bleu(hypotheses, references, smooth=s) for s in (False, True))
+    assert smooth.corpus.tolist() == plain.corpus.tolist()
+    assert smooth.each[1] == pytest.approx(
+        pair_bleu(["two cats"], References([["cats sit"]]), [0], [0], smooth=True)[0]
+    )
+    assert smooth.each[0, 3] > plain.each[0, 3]
+
+
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [([1], [0], "hypothesis_of holds 1"), ([0], [1], "reference_of holds 1"), ([0, 0], [0], "2 indices")],

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seesay.errors import SeesayError
-from seesay.metrics.cider import CiderScorer, _sort, cider, cider_d
+from seesay.metrics.cider import CiderScorer, cider, cider_d
 
 words = st.lists(st.sampled_from("abcd"), max_size=8)
 
@@ -112,13 +112,6 @@ def test_scoring_does_not_change_the_scorer() -> None:
     before = scorer.score(["a dog", "two cats"]).each
     scorer.score(["new words here", "entirely unknown ones"])
     assert scorer.score(["a dog", "two cats"]).each.tolist() == before.tolist()
-
-
-@pytest.mark.parametrize("high", [7, 2**62])
-def test_ngrams_are_sorted_by_key_and_place_whether_or_not_both_fit_in_one_number(high: int) -> None:
-    keys, places = _sort(np.array([high, 3, high, 3]), np.array([0, 1, 5, 9]))
-    assert keys.tolist() == [3, 3, high, high]
-    assert places.tolist() == [1, 9, 0, 5]
 
 
 def test_an_unknown_variant_is_answered_with_the_known_ones() -> None:

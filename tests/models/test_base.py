@@ -13,7 +13,7 @@ from PIL import Image
 from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone, load_backbone
 from seesay.images.features import FeatureSpec, compute
-from seesay.models.base import FAMILIES, Weights, family_class, read_config
+from seesay.models.base import FAMILIES, Weights, family_class, read_config, without_dropout
 from seesay.models.vse import VSE
 
 SENTENCES = ["a dog runs", "a red bus"]
@@ -98,6 +98,22 @@ def test_scores_are_divided_by_the_temperature_of_the_training(model: VSE) -> No
     assert model.temperature == 1.0
     model.weights = Weights(Path("somewhere"), {"name": "x", "recipe": {"loss": {"temperature": 0.05}}})
     assert model.temperature == 0.05
+
+
+def test_a_model_is_left_as_it_was_also_after_an_error(model: VSE) -> None:
+    for is_training in (True, False):
+        model.train(is_training)
+        with without_dropout(model):
+            assert not model.training
+        assert model.training is is_training
+        with pytest.raises(SeesayError, match="no model family"), without_dropout(model):
+            family_class("clip")
+        assert model.training is is_training
+
+
+def test_no_sentences_are_no_rows_of_words(model: VSE) -> None:
+    words, lengths = model.word_rows([])
+    assert (len(words), lengths.tolist(), words.dtype) == (0, [], torch.long)
 
 
 def test_an_unknown_family_is_answered_with_the_known_ones() -> None:

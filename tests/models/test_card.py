@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from seesay.models.card import TERMS, write_card
+from seesay.models.card import TERMS, summarise, write_card
 
 ABOUT: dict[str, Any] = {
     "name": "small",
@@ -44,6 +44,29 @@ def test_it_gives_the_measured_figures_and_the_command_that_measures_again() -> 
     card = write_card(ABOUT | {"figures": FIGURES})
     assert "| flickr8k/test | 28.2 / 58.5 / 72.7 / 4 | 23.9 / 52.5 / 65.4 / 5.5 | 301.2 | 2025-01-02 |" in card
     assert "`seesay evaluate small --data DATA --split SPLIT`" in card
+
+
+CAPTIONS = {
+    "perplexity": 20.512, "bleu1": 0.6123, "bleu2": 0.43, "bleu3": 0.3, "bleu4": 0.2149, "cider": 0.557,
+    "rouge_l": 0.4, "meteor": None, "decoding": "beam 3",
+}  # fmt: skip
+
+
+def test_captions_and_retrieval_have_a_table_each() -> None:
+    figures = {"flickr8k/test": {**FIGURES["flickr8k/test"], "captions": CAPTIONS}}
+    card = write_card(ABOUT | {"figures": figures})
+    assert "| flickr8k/test | beam 3 | 20.51 | .612 / .430 / .300 / .215 | .557 | .400 | 2025-01-02 |" in card
+    assert "| flickr8k/test | 28.2 / 58.5 / 72.7 / 4 | 23.9 / 52.5 / 65.4 / 5.5 | 301.2 | 2025-01-02 |" in card
+    alone = write_card(ABOUT | {"figures": {"flickr8k/test": {"captions": CAPTIONS}}})
+    assert "| flickr8k/test | beam 3 |" in alone
+    assert "R@1" not in alone
+
+
+def test_a_summary_says_what_was_measured() -> None:
+    report = FIGURES["flickr8k/test"]
+    assert summarise(report) == "Sum 301.2"
+    assert summarise({"captions": CAPTIONS}) == "perplexity 20.5, BLEU-4 .215, CIDEr .557"
+    assert summarise({**report, "captions": CAPTIONS}) == "perplexity 20.5, BLEU-4 .215, CIDEr .557, Sum 301.2"
 
 
 def test_it_says_what_the_model_is_bad_at_and_how_it_was_made() -> None:

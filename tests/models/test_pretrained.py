@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 import seesay
 from seesay.errors import SeesayError
 from seesay.models import pretrained
-from seesay.models.pretrained import find, installed, load, record_figures, save
+from seesay.models.pretrained import find, installed, load, load_captioner, record_figures, save
 from seesay.models.vse import VSE
 from seesay.text.vocabulary import Vocabulary
 
@@ -237,3 +237,8 @@ def test_nothing_that_can_run_code_is_ever_loaded() -> None:
     assert [(path, call) for path, call in loads if "weights_only=True" not in call] == []
     unsafe = re.compile(r"np\.load\((?!.*allow_pickle=False)|weights_only=False")
     assert [path for path, text in source.items() if unsafe.search(text)] == []
+
+
+def test_weights_that_only_match_are_refused_where_captions_are_asked_for(folder: Path) -> None:
+    with pytest.raises(SeesayError, match="small matches pictures and sentences and writes no captions"):
+        load_captioner(folder)

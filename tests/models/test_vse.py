@@ -9,7 +9,8 @@ import torch.nn.functional as F
 
 from seesay.errors import SeesayError
 from seesay.images.features import Features
-from seesay.models.vse import LONGEST, VSE, VSEConfig
+from seesay.models.base import LONGEST
+from seesay.models.vse import VSE, VSEConfig
 from seesay.text.vocabulary import PAD, UNKNOWN, Vocabulary
 
 Build = Callable[..., VSE]

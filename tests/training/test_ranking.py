@@ -17,25 +17,16 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from seesay import data
 from seesay.data import Collection, Item
-from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.vse import VSE, VSEConfig
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.distributed import leave, process_group, sum_gradients
 from seesay.training.losses import batch_softmax
-from seesay.training.ranking import (
-    Batch,
-    RankingTask,
-    Source,
-    leave_out_measured,
-    read_source,
-    same_photo,
-    score_all,
-)
-from seesay.training.recipe import DevRecipe, Recipe, SourceRecipe
+from seesay.training.ranking import Batch, RankingTask, score_all
+from seesay.training.recipe import Recipe
+from seesay.training.sources import Source
 
 WORDS = ["a", "red", "green", "blue", "dog", "cat", "bus", "runs", "sleeps", "stands", "here", "there"]
 
@@ -195,73 +186,6 @@ class TestEvaluation:
         task = mixed_task()
         with pytest.raises(ValueError, match="without pictures"):
             score_all(task.model, task.sources[1])
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    """A collection whose names are like those of Flickr8K; the pictures are not there."""
-    rows = ["image,sentence,split"]
-    for number, split in ((11, "train"), (22, "train"), (33, "dev"), (44, "test")):
-        rows += [f"{number}_ab.jpg,a dog,{split}"] + [f"{number}_ab.jpg,a brown dog,{split}"] * (number != 22)
-    (tmp_path / "pets.csv").write_text("\n".join(rows) + "\n")
-    return tmp_path / "pets.csv"
-
-
-def no_features(paths: Sequence[Path]) -> Any:
-    pytest.fail("no features are needed")
-
-
-class TestSources:
-    def test_missing_pictures_are_refused_before_features_are_computed(self, table: Path) -> None:
-        with pytest.raises(SeesayError, match=r"2 of 2 pictures of .*pets\.csv \(train\) are missing\n.*data check"):
-            read_source(SourceRecipe(str(table)), no_features)
-        with pytest.raises(SeesayError, match=r"1 of 1 pictures of .* \(dev\) are missing"):
-            read_source(DevRecipe(str(table)), no_features)
-
-    def test_sentences_alone_need_no_pictures_and_two_sentences(self, table: Path) -> None:
-        alone = read_source(SourceRecipe(str(table), sentences_only=True, weight=0.5), no_features)
-        assert [item.name for item in alone.collection.items] == ["11_ab.jpg"]
-        assert (alone.table, alone.weight, alone.image_of.tolist()) == (None, 0.5, [0, 0])
-        assert alone.lengths.tolist() == [2]
-
-    def test_all_splits_may_be_learned_from_together(self, table: Path) -> None:
-        everything = read_source(SourceRecipe(str(table), split="all", sentences_only=True), no_features)
-        assert [item.split for item in everything.collection.items] == ["train", "dev", "test"]
-
-    def test_a_source_with_nothing_in_it_is_refused(self, tmp_path: Path) -> None:
-        (tmp_path / "single.csv").write_text("image,sentence,split\na.jpg,a dog,train\n")
-        with pytest.raises(SeesayError, match=r"single\.csv has nothing to learn from in 'train'"):
-            read_source(SourceRecipe(str(tmp_path / "single.csv"), sentences_only=True), no_features)
-
-    def test_an_unknown_split_is_answered_with_those_that_exist(self, table: Path) -> None:
-        with pytest.raises(SeesayError, match=r"has no split 'nothing'\n  allowed: train, dev, test"):
-            read_source(SourceRecipe(str(table), split="nothing"), no_features)
-
-    def test_photos_that_another_collection_is_measured_on_are_left_out(self, table: Path, tmp_path: Path) -> None:
-        rows = ["image,sentence,split"]
-        for number in (11, 33, 44, 55):  # as Flickr30K and Entities name the same photos
-            rows += [f"{number}.jpg,a dog,train", f"{number}.jpg,a brown dog,train"]
-        (tmp_path / "more.csv").write_text("\n".join(rows) + "\n")
-        recipe = SourceRecipe(str(tmp_path / "more.csv"), sentences_only=True, without=str(table))
-        kept = read_source(recipe, no_features).collection
-        assert [item.name for item in kept.items] == ["11.jpg", "55.jpg"]
-
-    def test_names_without_a_number_are_compared_whole(self) -> None:
-        def named(**splits: str) -> Collection:
-            items = tuple(Item(f"{name}.jpg", None, ("a dog",), split) for name, split in splits.items())
-            return Collection("x", Path("x"), "CSV or JSONL", items)
-
-        measured = named(red_1="train", red_2="dev", blue="test")
-        kept = leave_out_measured(named(red_1="train", red_2="train", red_3="train", blue="train"), measured)
-        assert [item.name for item in kept.items] == ["red_1.jpg", "red_3.jpg"]
-        assert same_photo("00/11") != same_photo("00/12")
-
-
-def test_flickr30ks_sentences_without_flickr8ks_measured_photos(shared_data: Path) -> None:
-    names = [path.name for path in (shared_data / "flickr30k_entities" / "Sentences").iterdir()]
-    items = tuple(Item(name, None, ("a dog",)) for name in names)
-    kept = leave_out_measured(Collection("flickr30k", shared_data, "text", items), data.load("flickr8k"))
-    assert (len(items), len(kept)) == (31_783, 31_783 - 2_000)
 
 
 def measure_steps(task: RankingTask, rank: int, world: int) -> tuple[list[float], dict[str, torch.Tensor]]:

@@ -110,6 +110,29 @@ class TestLearning:
             run_recipe(Recipe.from_dict(colours_recipe), tmp_path / "copy")
 
 
+class TestCaptioner:
+    def test_the_names_of_colours_are_learned(self, captioner_run: Path) -> None:
+        before, *_, last = (line for line in log_of(captioner_run) if line["kind"] == "evaluation")
+        assert before["perplexity"] > 10
+        assert last["perplexity"] < 3
+        figures = find(captioner_run / "weights").figures["colours/dev"]
+        assert figures["captions"]["perplexity"] == pytest.approx(last["perplexity"], rel=0.01)  # half precision
+        assert figures["captions"]["bleu1"] > 0.9
+
+    def test_what_is_kept_of_training_pictures_is_in_the_weights(self, captioner_run: Path) -> None:
+        tensors = load_file(captioner_run / "weights/model.safetensors")
+        assert tensors["marginal_images"].shape == (5, 24)
+        assert len(tensors["marginal_images"].unique(dim=0)) == 5
+        assert tensors["mean_image"].any()
+
+    def test_sentences_without_pictures_are_refused_before_the_first_step(
+        self, captioner_recipe: dict[str, Any], tmp_path: Path
+    ) -> None:
+        with pytest.raises(SeesayError, match="recipe colour-names: a captioner learns from pictures"):
+            run_recipe(changed(captioner_recipe, "data.train.0.sentences_only=true"), tmp_path / "run")
+        assert not (tmp_path / "run").exists()
+
+
 class TestRefusals:
     """Everything is refused by `prepare`, which is over before the first step."""
 

@@ -1,29 +1,58 @@
 """`seesay evaluate`: measure trained weights and put them beside the papers."""
 
+import json
 import os
 import shlex
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from seesay.data import Collection
+    from seesay.evaluation.captions import CaptionEvaluation
     from seesay.evaluation.protocols import Evaluation
-    from seesay.evaluation.report import Report
+    from seesay.evaluation.report import Measured, Report
+    from seesay.evaluation.reranking import RerankingEvaluation
+    from seesay.models.base import Captioner, Matcher
+
+TASKS = ("captions", "retrieval")
 
 
 def evaluate(
+    context: typer.Context,
     weights: Annotated[str, typer.Argument(metavar="WEIGHTS", help="Weights by name or folder (seesay models).")],
     data: Annotated[str, typer.Option("--data", "-d", help="A collection: a path or a name under SEESAY_DATA.")],
     split: Annotated[str, typer.Option(help="train, dev, test, or all.")] = "test",
     images: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The folder of the pictures, where they lie elsewhere.")
     ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="captions, retrieval or all. Default: all that the weights can do.")
+    ] = None,
     protocol: Annotated[
         str, typer.Option(help="full, 1k, 5-fold (five times 1,000 images, averaged) or 5k.")
     ] = "full",
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="A quick look at N images instead of a protocol.")
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Draw the images of a protocol at random; else the first are taken.")
+    ] = None,
+    beam: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Captions: width of the beam, 1 for greedy.")
+    ] = None,
+    references: Annotated[
+        str | None, typer.Option(metavar="DATA", help="Captions: rerank by consensus with its training images.")
+    ] = None,
+    choose_on: Annotated[
+        str | None, typer.Option(metavar="SPLIT", help="Choose k and m of reranking on this split of --data.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", min=1, help="Reranking: neighbours whose captions count.")] = None,
+    m: Annotated[int | None, typer.Option("--m", min=1, help="Reranking: captions that the mean is over.")] = None,
+    normalise: Annotated[
+        str | None, typer.Option(help="Retrieval by a captioner: marginal, mean-image or none.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -35,43 +64,159 @@ def evaluate(
     record: Annotated[bool, typer.Option("--record", help="Keep the figures with the weights, in their card.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, and nothing else.")] = False,
 ) -> None:  # fmt: skip
-    """Measure how well weights find sentences for images and images for sentences.
+    """Measure how well weights find sentences for images and images for sentences, and how well they write captions.
 
-    Prints the papers' own rows for the same data with ours underneath, and writes report.json, report.md, recall.png
-    and ranks.png. Features are computed where they are not stored yet; with stored ones it takes seconds.
+    Prints the papers' own rows for the same data with ours underneath, and writes report.json, report.md, recall.png,
+    ranks.png and captions.json. Features are computed where they are not stored yet; with stored ones a joint embedding
+    takes seconds. A captioner's likelihoods of all pairs take many minutes: --limit 100 is a quick look.
     """
     from rich.console import Console
 
     from seesay import data as collections
     from seesay.cli.progress import progress_bar
     from seesay.evaluation.comparison import compare, print_comparison
-    from seesay.evaluation.protocols import evaluate_retrieval, find_protocol
+    from seesay.evaluation.protocols import find_protocol, read_measured
     from seesay.evaluation.report import build_report, figures_to_record, to_json
     from seesay.models import pretrained
+    from seesay.models.base import Captioner
 
-    find_protocol(protocol)
+    names = [parameter.name for parameter in context.command.params if parameter.name not in _NOT_MEASURED]
+    options = {name: context.params[name] for name in names if name in context.params}
+    _refuse_contradictions(options)
+    wanted = find_protocol(f"limit-{limit}" if limit else protocol).name
     about = pretrained.find(weights)
-    collection = collections.load(data, images=images)
-    collection = collection if split == "all" else collection.split(split)
+    whole = collections.load(data, images=images)
+    collection = whole if split == "all" else whole.split(split)
+    dev = whole.split(choose_on) if choose_on else None
+    others = collections.load(references) if references else None
     folder = output
     if folder is None and not as_json:
         folder = Path("seesay-report") / f"{about.name}-{collection.name}-{split}"
     if folder is not None:
         _require_writable(folder)
     model = pretrained.load(weights)
-    with progress_bar(f"features of {collection.name}", quiet=as_json) as on_progress:
-        evaluation = evaluate_retrieval(model, collection, protocol, seed=seed, on_progress=on_progress)
-    command = _command_line(weights, data, split, images, protocol, seed)
-    report = build_report(evaluation, about, collection, split, command=command)
+    tasks = _choose_tasks(model, about.name, options)
+    if isinstance(model, Captioner):  # of which everything takes long enough for a bar of its own
+        with progress_bar(f"features of {collection.name}", quiet=as_json) as on_progress:
+            read_measured(model, collection, find_protocol(wanted), seed=seed, on_progress=on_progress)
+    evaluations: list[Measured] = []
+    if "captions" in tasks:
+        evaluations += _measure_captions(model, collection, wanted, others, dev, options)
+    if "retrieval" in tasks:
+        evaluations.append(_measure_retrieval(model, collection, wanted, options))
+    by_likelihood = _normalisation(model, normalise) if "retrieval" in tasks else None
+    report = build_report(
+        evaluations, about, collection, split, normalise=by_likelihood, command=_command_line(options)
+    )
     if folder is not None:
-        _write_files(folder, report, evaluation)
+        _write_files(folder, report, tasks, evaluations)
     if record:
-        pretrained.record_figures(about.folder, *figures_to_record(report))
+        pretrained.record_figures(about.folder, *figures_to_record(report, about.figures))
     if as_json:
         typer.echo(to_json(report))
         return
-    print_comparison(compare(report), Console(highlight=False))
+    for kind in tasks:
+        print_comparison(compare(report, kind), Console(highlight=False))
+        typer.echo()
     typer.echo(f"report and plots are in {folder}", err=True)
+
+
+_NOT_MEASURED = ("output", "record")  # options that say where figures go, and not which
+
+
+def _refuse_contradictions(options: dict[str, Any]) -> None:
+    from seesay.errors import SeesayError
+    from seesay.models.base import NORMALISATIONS
+
+    if options["limit"] and options["protocol"] != "full":
+        raise SeesayError("--limit and --protocol both say which images are measured", allowed="one of them")
+    if options["choose_on"] and (options["k"] or options["m"]):
+        raise SeesayError("k and m are either given or chosen", allowed="--choose-on SPLIT, or --k N and --m N")
+    if not options["references"] and (asked := [name for name in ("choose_on", "k", "m") if options[name]]):
+        raise SeesayError(
+            f"--{asked[0].replace('_', '-')} is for reranking, which needs captioned pictures",
+            hint="--references DATA",
+        )
+    if options["normalise"] not in (None, *NORMALISATIONS):
+        raise SeesayError(f"there is no normalisation {options['normalise']!r}", allowed=NORMALISATIONS)
+
+
+def _choose_tasks(model: "Matcher", name: str, options: dict[str, Any]) -> list[str]:
+    """What is measured, in the order in which it is shown; what the weights cannot do is refused."""
+    from seesay.errors import SeesayError
+    from seesay.models.base import Captioner
+
+    able = [task for task in TASKS if (isinstance(model, Captioner) if task == "captions" else model.can_score)]
+    asked = options["task"]
+    if asked not in (None, "all", *TASKS):
+        raise SeesayError(f"there is no task {asked!r}", allowed=(*TASKS, "all"))
+    tasks = [asked] if asked in TASKS else able
+    if "captions" in tasks and "captions" not in able:
+        raise SeesayError(f"{name} matches pictures and sentences and writes no captions", allowed="--task retrieval")
+    for option, needed in (("beam", "captions"), ("references", "captions"), ("normalise", "retrieval")):
+        if options[option] and not (isinstance(model, Captioner) and needed in tasks):
+            why = f"measures {' and '.join(tasks)}" if isinstance(model, Captioner) else "is no captioner"
+            raise SeesayError(f"--{option} is for the {needed} of a captioner; {name} {why}", hint="seesay models")
+    return tasks
+
+
+def _measure_captions(
+    model: Any,
+    collection: "Collection",
+    protocol: str,
+    references: "Collection | None",
+    dev: "Collection | None",
+    options: dict[str, Any],
+) -> "list[CaptionEvaluation | RerankingEvaluation]":
+    from seesay.captioning import Settings
+    from seesay.cli.progress import progress_bar
+    from seesay.evaluation.captions import evaluate_captions, training_sentences
+    from seesay.evaluation.reranking import evaluate_reranking, given_settings
+
+    captioner: Captioner = model
+    settings = Settings.of(captioner, beam=options["beam"])
+    training = training_sentences(captioner.weights) if captioner.weights else None
+    quiet, seed = options["as_json"], options["seed"]
+    found: list[CaptionEvaluation | RerankingEvaluation] = []
+    with progress_bar(f"captions of {collection.name}", quiet=quiet) as on_progress:
+        found.append(
+            evaluate_captions(
+                captioner, collection, protocol, seed=seed, settings=settings, training=training,
+                on_progress=on_progress,
+            )
+        )  # fmt: skip
+    if references is not None:
+        with progress_bar(f"hypotheses for {collection.name}", quiet=quiet) as on_progress:
+            found.append(
+                evaluate_reranking(
+                    captioner, collection, references, protocol, seed=seed, settings=settings, dev=dev,
+                    k_m=given_settings(settings, options["k"], options["m"]), on_progress=on_progress,
+                )
+            )  # fmt: skip
+    return found
+
+
+def _measure_retrieval(
+    model: "Matcher", collection: "Collection", protocol: str, options: dict[str, Any]
+) -> "Evaluation":
+    from seesay.cli.progress import progress_bar
+    from seesay.evaluation.protocols import evaluate_retrieval
+
+    quiet, seed, way = options["as_json"], options["seed"], _normalisation(model, options["normalise"])
+    if way is None:
+        with progress_bar(f"features of {collection.name}", quiet=quiet) as on_progress:
+            return evaluate_retrieval(model, collection, protocol, seed=seed, on_progress=on_progress)
+    captioner: Any = model
+    with progress_bar(f"likelihoods of {collection.name}", "words", quiet=quiet) as on_progress:
+        score = partial(captioner.score, normalise=way, on_progress=on_progress)
+        return evaluate_retrieval(model, collection, protocol, seed=seed, score=score)
+
+
+def _normalisation(model: "Matcher", asked: str | None) -> str | None:
+    """How likelihoods are normalised; None for a model whose scores are none."""
+    from seesay.models.base import NORMALISATIONS, Captioner
+
+    return (asked or NORMALISATIONS[0]) if isinstance(model, Captioner) else None
 
 
 def _require_writable(folder: Path) -> None:
@@ -84,25 +229,33 @@ def _require_writable(folder: Path) -> None:
         raise SeesayError(f"cannot write to {folder}: {nearest} {why}", hint="-o with another folder")
 
 
-def _command_line(weights: str, data: str, split: str, images: Path | None, protocol: str, seed: int | None) -> str:
+def _command_line(options: dict[str, Any]) -> str:
     """What measures the same again, whatever program called this."""
-    words = ["seesay", "evaluate", weights, "--data", data, "--split", split]
-    words += ["--images", str(images)] if images else []
-    words += ["--protocol", protocol]
-    words += ["--seed", str(seed)] if seed is not None else []
+    words = ["seesay", "evaluate", options["weights"]]
+    for name, value in options.items():
+        if value is not None and name not in ("weights", "as_json") and not (name == "protocol" and options["limit"]):
+            words += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join(words)
 
 
-def _write_files(folder: Path, report: "Report", evaluation: "Evaluation") -> None:
+def _write_files(folder: Path, report: "Report", tasks: list[str], evaluations: "list[Measured]") -> None:
+    from seesay.evaluation.captions import CaptionEvaluation
     from seesay.evaluation.comparison import compare, to_markdown
     from seesay.evaluation.plots import plot_ranks, plot_recall
+    from seesay.evaluation.protocols import Evaluation
     from seesay.evaluation.report import write_report
     from seesay.files import replace_atomically
 
     write_report(folder / "report.json", report)
-    comparison = compare(report)
+    comparisons = [compare(report, kind) for kind in tasks]
     with replace_atomically(folder / "report.md") as temporary:
-        temporary.write_text(to_markdown(comparison), encoding="utf-8")
-    title = f"{report['model']['name']} on {comparison.title}"
-    plot_recall(evaluation, title, folder / "recall.png")
-    plot_ranks(evaluation, title, folder / "ranks.png")
+        temporary.write_text("\n".join(map(to_markdown, comparisons)), encoding="utf-8")
+    title = f"{report['model']['name']} on {comparisons[0].title}"
+    for evaluation in evaluations:
+        if isinstance(evaluation, Evaluation):
+            plot_recall(evaluation, title, folder / "recall.png")
+            plot_ranks(evaluation, title, folder / "ranks.png")
+        elif isinstance(evaluation, CaptionEvaluation):
+            rows = [{"image": name, "caption": text} for name, text in evaluation.captions.items()]
+            with replace_atomically(folder / "captions.json") as temporary:
+                temporary.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -6,12 +6,17 @@ from typing import Annotated
 import typer
 
 import seesay
-from seesay.cli import data
+from seesay.cli import data, library
+from seesay.cli.caption import caption
 from seesay.cli.evaluate import evaluate
 from seesay.cli.features import features
+from seesay.cli.index import index
 from seesay.cli.match import match
 from seesay.cli.models import models
+from seesay.cli.neighbours import neighbours
+from seesay.cli.search import search
 from seesay.cli.train import train
+from seesay.cli.words import words
 from seesay.errors import SeesayError
 
 app = typer.Typer(
@@ -38,11 +43,9 @@ def main(
     """See an image, say what is in it; say something, see it. Offline."""
 
 
-app.command()(match)
-app.command()(models)
-app.command()(evaluate)
-app.command()(train)
-app.command()(features)
+for command in (search, caption, match, neighbours, words, index, models, evaluate, train, features):
+    app.command()(command)
+app.add_typer(library.app, name="library")
 app.add_typer(data.app, name="data")
 
 

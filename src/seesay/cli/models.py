@@ -28,21 +28,28 @@ def models(
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim", caption_justify="left", caption=_CAPTION)
-    for column in ("name", "family", "MB", "measured on", "sentences", "pictures", "Sum"):
-        table.add_column(column, justify="right" if column in ("MB", "Sum") else "left")
+    for column in ("name", "family", "MB", "measured on", "figures"):
+        table.add_column(column, justify="right" if column == "MB" else "left")
     for weights in found:
-        lines = sorted(weights.figures.items()) or [("–", None)]
+        lines = sorted(weights.figures.items()) or [("–", {})]
         for place, (key, report) in enumerate(lines):
             named = (weights.name, weights.about["family"], f"{weights.size / 1e6:.1f}") if place == 0 else ("", "", "")
-            cells = (
-                (_recalls(report["i2t"]), _recalls(report["t2i"]), f"{report['sum']:.1f}") if report else ("", "", "")
-            )
-            table.add_row(*named, key, *cells)
+            table.add_row(*named, key, _figures(report))
     Console().print(table)
 
 
 _SHOWN = ("family", "features", "data", "trained", "recipe_fingerprint", "figures")
-_CAPTION = "R@1 R@5 R@10 in percent, of sentences for a picture and pictures for a sentence"
+_CAPTION = "R@1 R@5 R@10 in percent, of sentences for a picture and pictures for a sentence; Sum of the six"
+
+
+def _figures(report: dict[str, Any]) -> str:
+    """One line for what was measured of captions, one for retrieval."""
+    from seesay.models.card import summarise
+
+    lines = [summarise({"captions": report["captions"]})] if "captions" in report else []
+    if "sum" in report:
+        lines.append(f"{_recalls(report['i2t'])} {_recalls(report['t2i'])} {report['sum']:6.1f}")
+    return "\n".join(lines)
 
 
 def _recalls(direction: dict[str, Any]) -> str:

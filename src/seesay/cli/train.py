@@ -37,6 +37,7 @@ def train(
 
     from seesay.cli.progress import progress_bar
     from seesay.errors import SeesayError
+    from seesay.models.card import summarise
     from seesay.training.distributed import leave
     from seesay.training.loop import TrainingInterruptedError
     from seesay.training.run import prepare, run_task
@@ -60,7 +61,7 @@ def train(
         typer.echo(json.dumps({"weights": str(weights.folder), "figures": weights.figures}, indent=2))
     elif is_first:
         for key, report in weights.figures.items():
-            typer.echo(f"{key}: Sum {report['sum']:.1f}; the weights are in {weights.folder}")
+            typer.echo(f"{key}: {summarise(report)}; the weights are in {weights.folder}")
     leave(0)
 
 
@@ -77,7 +78,7 @@ class _Shown:
             return
         if event.kind == "evaluation":
             n_done = event.epoch - (event.batch < event.n_batches)
-            figures = " ".join(f"{name} {value:.1f}" for name, value in event.figures.items())
+            figures = " ".join(f"{name} {value:.4g}" for name, value in event.figures.items())
             best = "  (best so far)" if event.is_best else ""
             typer.echo(f"{self.erase}after epoch {n_done}/{event.n_epochs}: {figures}{best}", err=True)
         elif event.kind == "resumed":

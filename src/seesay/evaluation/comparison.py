@@ -83,11 +83,12 @@ def compare(report: Report, kind: str = "retrieval") -> Comparison:
     marks = {why: _MARKS[place] for place, why in enumerate(doubts)}
     several = len({row.measured_on for row in printed}) > 1
     lines = [_printed_line(row, columns, marks, several) for row in printed]
-    ours = tuple((_ours(report, column), "") for column in columns)
-    lines.append(Line(report["model"]["name"], "", ours, f"seesay {report['seesay']}", ours=True))
+    for name, figures in _our_rows(report, kind):
+        cells = tuple((_ours(figures, column), "") for column in columns)
+        lines.append(Line(name, "", cells, f"seesay {report['seesay']}", ours=True))
     notes = [f"{mark} {why}" for why, mark in marks.items()]
     notes += dict.fromkeys(f"{row.paper}: {row.note}" for row in printed if row.note)
-    return Comparison(_title(report), groups, tuple(lines), (*notes, *_remarks(report, printed)))
+    return Comparison(_title(report), groups, tuple(lines), (*notes, *_remarks(report, kind, printed)))
 
 
 def _printed_line(row: Row, columns: Sequence[Column], marks: Mapping[str, str], several: bool) -> Line:
@@ -98,8 +99,18 @@ def _printed_line(row: Row, columns: Sequence[Column], marks: Mapping[str, str],
     return Line(row.method, mark(""), cells, row.stands_in + (f" ({row.measured_on})" if several else ""))
 
 
-def _ours(report: Report, column: Column) -> str:
-    value: Any = report
+def _our_rows(report: Report, kind: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """The name and the figures of each row of ours."""
+    name = report["model"]["name"]
+    if kind != "captions":
+        return [(name, report)]
+    plain = report["captions"]
+    rows = [(f"{name}, {plain['decoding']}" if "decoding" in plain else name, plain)]
+    return rows + [(f"… {row['name']}", row) for row in report.get("reranking", {}).get("rows", ())]
+
+
+def _ours(figures: Mapping[str, Any], column: Column) -> str:
+    value: Any = figures
     for key in column.key.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
     return _EMPTY if value is None else format(value, column.form)
@@ -112,7 +123,7 @@ def _title(report: Report) -> str:
     return f"{TITLES.get(data['name'], data['name'])}, {data['split']}: {counts}"
 
 
-def _remarks(report: Report, printed: Sequence[Row]) -> list[str]:
+def _remarks(report: Report, kind: str, printed: Sequence[Row]) -> list[str]:
     """What a reader has to know before comparing."""
     model, data, protocol = report["model"], report["data"], report["protocol"]
     remarks = []
@@ -124,8 +135,6 @@ def _remarks(report: Report, printed: Sequence[Row]) -> list[str]:
         remarks.append(f"{model['name']} is measured on {images}.")
     elif measured_on and images not in measured_on:
         remarks.append(f"The papers measure on {next(iter(measured_on))}, {model['name']} is measured on {images}.")
-    if protocol["n_folds"] > 1:
-        remarks.append(f"{model['name']}: the mean over {protocol['n_folds']} folds.")
     if protocol["seed"] is not None:
         remarks.append(f"Images were drawn with seed {protocol['seed']}.")
     learned = list(dict.fromkeys(model["learned_from"]))
@@ -133,13 +142,54 @@ def _remarks(report: Report, printed: Sequence[Row]) -> list[str]:
         remarks.append(
             f"{model['name']} learned from {_and(learned)}; rows of the papers from this set's training images."
         )
-    if "i2t" in report:
-        means = f"{report['i2t']['mean']:.1f} for sentences and {report['t2i']['mean']:.1f} for images"
-        remarks.append(f"Mean ranks of {model['name']}: {means}.")
+    remarks += _caption_remarks(report) if kind == "captions" else _retrieval_remarks(report)
     if seconds := report.get("seconds"):
         remarks.append(f"Time: {', '.join(f'{what} {value:.1f} s' for what, value in seconds.items())}.")
     if command := report.get("command"):
         remarks.append(f"Measured on {report['date'][:10]} by: {command}")
+    return remarks
+
+
+def _retrieval_remarks(report: Report) -> list[str]:
+    name, protocol = report["model"]["name"], report["protocol"]
+    remarks = []
+    if protocol["n_folds"] > 1:
+        remarks.append(f"{name}: the mean over {protocol['n_folds']} folds.")
+    if normalise := protocol.get("normalise"):
+        remarks.append(f"{name}: likelihoods are {_NORMALISED[normalise]}.")
+    means = f"{report['i2t']['mean']:.1f} for sentences and {report['t2i']['mean']:.1f} for images"
+    return [*remarks, f"Mean ranks of {name}: {means}."]
+
+
+_NORMALISED = {
+    "marginal": "divided by the sentence's mean likelihood over training images (m-RNN Eq. 7)",
+    "mean-image": "divided by the sentence's likelihood under the mean training image",
+    "none": "not normalised",
+}
+
+
+def _caption_remarks(report: Report) -> list[str]:
+    name, captions = report["model"]["name"], report["captions"]
+    remarks = []
+    if (novel := captions.get("novel")) is not None:
+        others = [f"{row.paper} prints {row.printed['novel']} %" for row in rows("novelty", report["data"]["name"])]
+        remarks.append(
+            f"{100 * novel:.0f} % of {name}'s captions are not among its training sentences"
+            + "".join(f"; {other}" for other in others)
+            + "."
+        )
+    if reranking := report.get("reranking"):
+        chosen = [
+            f"{row['name'].removeprefix('reranked ')} the {row['m']} best captions of {row['k']} images"
+            for row in reranking["rows"]
+            if "k" in row
+        ]
+        how = f"chosen on {reranking['chosen_on']}" if reranking["chosen_on"] else "given"
+        remarks.append(
+            f"Reranking orders {reranking['n_hypotheses']} hypotheses by the captions of the nearest of "
+            f"{reranking['n_references']:,} images of {reranking['references']}: {_and(chosen)}, {how}. The oracle "
+            "orders them by the image's own captions."
+        )
     return remarks
 
 

@@ -1,25 +1,29 @@
-"""The papers' ways to measure retrieval: which images of a split are ranked against which sentences.
+"""The papers' ways to measure: which images of a split are taken, and how many are ranked against each other.
 
 A thousand images are easier to rank than five thousand, so a figure means little without its protocol. All protocols
 take images in the order of the collection, as published splits are used; a seed draws them at random instead, as m-RNN
 and HM-LSTM did for COCO.
 """
 
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.images.extraction import FeatureTable, Progress, features_of
 from seesay.metrics.retrieval import Ranks, RankSummary, RecallCurve, RetrievalReport, ranks, recall_curves
 from seesay.models.base import Matcher
-from seesay.training.ranking import Source, score_all
+from seesay.training.ranking import score_all
+from seesay.training.sources import Source
 
 CURVE_POINTS = 1001
 
@@ -69,14 +73,32 @@ class Evaluation:
     n_sentences: int
     seconds: dict[str, float] = field(default_factory=dict)
 
+    def to_report(self) -> dict[str, Any]:
+        """The part of a report that this is."""
+        several = {"folds": [_rounded(fold) for fold in self.folds]} if len(self.folds) > 1 else {}
+        return {**_rounded(self.figures), **several}
+
+
+def _rounded(figures: RetrievalReport) -> dict[str, Any]:
+    """Four decimals: finer than any query's weight, and without the tails of binary fractions."""
+    directions = {name: cast(dict[str, float], figures[name]) for name in ("i2t", "t2i")}
+    rounded = {name: {key: round(value, 4) for key, value in part.items()} for name, part in directions.items()}
+    return {**rounded, "sum": round(figures["sum"], 4)}
+
 
 def find_protocol(name: str) -> Protocol:
     """The protocol of a name; an unknown one is answered with the list.
 
+    `limit-50` is for a quick look at 50 images. No paper measures so, and its name says that it is not the whole split.
+
     Example:
         >>> find_protocol("5-fold").about
         'five times one thousand images, averaged'
+        >>> find_protocol("limit-50").n_images
+        50
     """
+    if limit := re.fullmatch(r"limit-([1-9][0-9]{0,8})", name):
+        return Protocol(name, int(limit[1]), 1, f"{int(limit[1]):,} images, for a quick look")
     if name not in PROTOCOLS:
         raise SeesayError(f"there is no protocol {name!r}", allowed=PROTOCOLS)
     return PROTOCOLS[name]
@@ -110,12 +132,29 @@ def choose_folds(n_images: int, protocol: Protocol, seed: int | None = None) -> 
     return [np.sort(order[fold * size : (fold + 1) * size]) for fold in range(protocol.n_folds)]
 
 
+def read_measured(
+    model: Matcher,
+    collection: Collection,
+    protocol: Protocol,
+    *,
+    seed: int | None = None,
+    store: Path | None = None,
+    on_progress: Progress | None = None,
+) -> Source:
+    """The images of all folds together with their features, for figures that do not depend on how many there are."""
+    _require_pictures(collection)
+    measured = _take(collection, np.concatenate(choose_folds(len(collection), protocol, seed)))
+    table = features_of(measured.images, model.feature_spec, model.outputs, root=store, on_progress=on_progress)
+    return Source.of(measured, table)
+
+
 def evaluate_retrieval(
     model: Matcher,
     collection: Collection,
     protocol: str = "full",
     *,
     seed: int | None = None,
+    score: Callable[[Tensor, Any], Tensor] | None = None,
     store: Path | None = None,
     on_progress: Progress | None = None,
 ) -> Evaluation:
@@ -126,6 +165,7 @@ def evaluate_retrieval(
         collection: The images to measure on, one split of a collection.
         protocol: One of `PROTOCOLS`.
         seed: Draws the images of a protocol at random; None takes them in their order.
+        score: How encoded pictures and sentences are scored; `model.score` where nothing else is given.
         store: The folder of the feature store, where it is not the user's own.
         on_progress: Called with the pictures that have features, and all.
 
@@ -133,20 +173,15 @@ def evaluate_retrieval(
         SeesayError: There is no such protocol, the split is too small for it, or a picture is missing or broken.
     """
     wanted = find_protocol(protocol)
-    _require_pictures(collection)
-    folds = [_take(collection, fold) for fold in choose_folds(len(collection), wanted, seed)]
     seconds: dict[str, float] = {}
-    with _timed("features", seconds):
-        pictures = [path for fold in folds for path in fold.images]
-        table = features_of(pictures, model.feature_spec, model.outputs, root=store, on_progress=on_progress)
-
+    with timed("features", seconds):
+        whole = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
     found: list[Ranks] = []
     curves: list[dict[str, RecallCurve]] = []
-    for fold, own_table in zip(folds, _divide(table, [len(fold) for fold in folds]), strict=True):
-        source = Source.of(fold, own_table)
-        with _timed("scores", seconds):
-            scores = score_all(model, source).numpy()  # (n_images, n_texts)
-        with _timed("ranks", seconds):
+    for source in _divide(whole, wanted.n_folds):
+        with timed("scores", seconds):
+            scores = score_all(model, source, score=score).numpy()  # (n_images, n_texts)
+        with timed("ranks", seconds):
             found.append(ranks(scores, source.image_of))
             curves.append(recall_curves(scores, source.image_of, n_points=CURVE_POINTS))
     reports = tuple(fold_ranks.report() for fold_ranks in found)
@@ -157,8 +192,8 @@ def evaluate_retrieval(
         folds=reports,
         ranks=Ranks(np.concatenate([r.i2t for r in found]), np.concatenate([r.t2i for r in found])),
         curves={name: _average_curves([fold_curves[name] for fold_curves in curves]) for name in ("i2t", "t2i")},
-        n_images=sum(map(len, folds)),
-        n_sentences=sum(len(fold.sentences) for fold in folds),
+        n_images=len(whole.collection),
+        n_sentences=len(whole.sentences),
         seconds=seconds,
     )
 
@@ -210,16 +245,19 @@ def _take(collection: Collection, places: NDArray[np.intp]) -> Collection:
     return replace(collection, items=tuple(collection.items[place] for place in places))
 
 
-def _divide(table: FeatureTable, sizes: Sequence[int]) -> Iterator[FeatureTable]:
-    """The rows of each fold, one after the other."""
-    start = 0
-    for size in sizes:
-        yield table if size == len(table) else FeatureTable(table.store, table.keys[start : start + size])
-        start += size
+def _divide(whole: Source, n_folds: int) -> Iterator[Source]:
+    """The folds, which stand one after the other and have equally many images."""
+    assert whole.table is not None
+    size = len(whole.collection) // n_folds
+    for start in range(0, size * n_folds, size):
+        fold = _take(whole.collection, np.arange(start, start + size))
+        table = whole.table if n_folds == 1 else FeatureTable(whole.table.store, whole.table.keys[start : start + size])
+        yield Source.of(fold, table)
 
 
 @contextmanager
-def _timed(what: str, seconds: dict[str, float]) -> Iterator[None]:
+def timed(what: str, seconds: dict[str, float]) -> Iterator[None]:
+    """Add to the seconds that a part has taken."""
     start = time.perf_counter()
     yield
     seconds[what] = seconds.get(what, 0.0) + time.perf_counter() - start

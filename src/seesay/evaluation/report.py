@@ -1,46 +1,72 @@
 """The report of an evaluation: the figures, and everything that is needed to measure them again.
 
-`i2t` and `t2i`, each with `r1 r5 r10 median mean`, and `sum` stand at the top and keep their names: other programs read
-them. The rest says which weights, which data, which protocol, which program, and when.
+Of retrieval `i2t` and `t2i`, each with `r1 r5 r10 median mean`, and `sum`, of a captioner `captions` and `reranking`
+stand at the top and keep their names: other programs read them. The rest says which weights, which data, which
+protocol, which program, and when.
 """
 
 import json
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol
 
 import torch
 
 import seesay
 from seesay.data import Collection
 from seesay.errors import SeesayError
+from seesay.evaluation import protocols
 from seesay.evaluation.papers import data_name, set_named
-from seesay.evaluation.protocols import Evaluation
 from seesay.files import replace_atomically
 from seesay.images.backbones import file_digest
-from seesay.metrics.retrieval import RetrievalReport
-from seesay.models.base import Weights
+from seesay.models.base import NORMALISATIONS, Weights
 
 Report = dict[str, Any]
 
-_NEEDED = {"i2t", "t2i", "sum", "model", "data", "protocol", "date"}
+_NEEDED = {"model", "data", "protocol", "date"}
+
+
+class Measured(Protocol):
+    """What an evaluation answers, of retrieval or of captions."""
+
+    @property
+    def protocol(self) -> protocols.Protocol: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def n_images(self) -> int: ...
+    @property
+    def n_sentences(self) -> int: ...
+    @property
+    def seconds(self) -> dict[str, float]: ...
+    def to_report(self) -> dict[str, Any]:
+        """The part of a report that it is."""
 
 
 def build_report(
-    evaluation: Evaluation, weights: Weights, collection: Collection, split: str, *, command: str = ""
+    evaluations: Sequence[Measured],
+    weights: Weights,
+    collection: Collection,
+    split: str,
+    *,
+    normalise: str | None = None,
+    command: str = "",
 ) -> Report:
     """Put together what was measured and how.
 
     Args:
-        evaluation: What was measured.
+        evaluations: What was measured, one or several, all of the same images.
         weights: The weights that were measured.
         collection: The split that was measured on.
         split: Its name.
+        normalise: How the likelihoods of sentences were normalised, where that was done.
         command: The command line that measures it again.
     """
-    about, protocol = weights.about, evaluation.protocol
+    about, first = weights.about, evaluations[0]
+    figures = [part for evaluation in evaluations for part in evaluation.to_report().items()]
     report: Report = {
-        **_rounded(evaluation.figures),
+        **{name: part for name, part in figures if name != "folds"},
         "model": {
             "name": weights.name,
             "family": about["family"],
@@ -58,44 +84,56 @@ def build_report(
             "n_sentences": len(collection.sentences),
         },
         "protocol": {
-            "name": protocol.name,
-            "n_folds": protocol.n_folds,
-            "seed": evaluation.seed,
-            "n_images": evaluation.n_images,
-            "n_sentences": evaluation.n_sentences,
+            "name": first.protocol.name,
+            "n_folds": first.protocol.n_folds,
+            "seed": first.seed,
+            "n_images": first.n_images,
+            "n_sentences": first.n_sentences,
+            **({"normalise": normalise} if normalise else {}),
         },
-        "seconds": {what: round(seconds, 3) for what, seconds in evaluation.seconds.items()},
+        "seconds": _add_up(evaluations),
         "seesay": seesay.__version__,
         "torch": torch.__version__,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
     }
-    if protocol.n_folds > 1:
-        report["folds"] = [_rounded(fold) for fold in evaluation.folds]
-    return report
+    return report | {name: part for name, part in figures if name == "folds"}
 
 
-def _rounded(figures: RetrievalReport) -> Report:
-    """Four decimals: finer than any query's weight, and without the tails of binary fractions."""
-    directions = {name: cast(dict[str, float], figures[name]) for name in ("i2t", "t2i")}
-    rounded = {name: {key: round(value, 4) for key, value in part.items()} for name, part in directions.items()}
-    return {**rounded, "sum": round(figures["sum"], 4)}
+def _add_up(evaluations: Sequence[Measured]) -> dict[str, float]:
+    seconds: dict[str, float] = {}
+    for evaluation in evaluations:
+        for what, value in evaluation.seconds.items():
+            seconds[what] = round(seconds.get(what, 0.0) + value, 3)
+    return seconds
 
 
-def figures_to_record(report: Report) -> tuple[str, Report]:
+def figures_to_record(report: Report, recorded: Mapping[str, Report] | None = None) -> tuple[str, Report]:
     """The key and the part of a report that weights keep about themselves.
 
-    The command line stays out, as it may name folders of this machine, and so does what the weights say anyway.
+    The command line stays out, as it may name folders of this machine, and so does what the weights say anyway. What
+    was recorded before under the same key and for the same data stays where the report has nothing in its place:
+    captions and retrieval may be measured one after the other.
 
     Example:
-        >>> report = {"sum": 300.0, "model": {}, "data": {"name": "coco", "split": "dev"}, "protocol": {"name": "1k"}}
-        >>> figures_to_record(report)[0]
+        >>> about = {"model": {}, "data": {"name": "coco", "split": "dev"}, "protocol": {"name": "1k"}}
+        >>> key, _ = figures_to_record({"sum": 300.0, **about})
+        >>> key
         'coco/dev/1k'
+        >>> sorted(figures_to_record({"captions": {}, **about}, {key: {"sum": 300.0}})[1])
+        ['captions', 'data', 'protocol', 'sum']
     """
-    key = f"{report['data']['name']}/{report['data']['split']}"
-    if report["protocol"]["name"] != "full":
-        key += f"/{report['protocol']['name']}"
-    return key, {name: part for name, part in report.items() if name not in ("model", "command", "folds", "seconds")}
+    data, protocol = report["data"], report["protocol"]
+    key = f"{data['name']}/{data['split']}"
+    if protocol["name"] != "full":
+        key += f"/{protocol['name']}"
+    if protocol.get("normalise", NORMALISATIONS[0]) != NORMALISATIONS[0]:
+        key += f"/normalise-{protocol['normalise']}"
+    earlier = (recorded or {}).get(key, {})
+    if earlier.get("data", data) != data:
+        earlier = {}
+    kept = {name: part for name, part in report.items() if name not in ("model", "command", "folds", "seconds")}
+    return key, {**earlier, **kept, "protocol": {**earlier.get("protocol", {}), **protocol}}
 
 
 def to_json(report: Report) -> str:
@@ -122,7 +160,8 @@ def read_report(path: Path) -> Report:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}", hint=hint) from error
     except ValueError as error:
         raise SeesayError(f"{path} is not JSON: {error}", hint=hint) from error
-    if not isinstance(report, dict) or (missing := _NEEDED - report.keys()):
+    needed = _NEEDED | (set() if isinstance(report, dict) and "captions" in report else {"i2t", "t2i", "sum"})
+    if not isinstance(report, dict) or (missing := needed - report.keys()):
         lack = f"it has no {sorted(missing)[0]!r}" if isinstance(report, dict) else "it holds no object"
         raise SeesayError(f"{path} is not a report of seesay: {lack}", hint=hint)
     return report

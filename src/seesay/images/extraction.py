@@ -1,12 +1,9 @@
 """From picture files to stored features: computed once, resumable, read through memory maps."""
 
 import hashlib
-import os
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +12,11 @@ from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.files import cache_dir
-from seesay.images.features import OUTPUTS, Features, FeatureSpec, compute
+from seesay.images.batches import work_in_batches
+from seesay.images.features import OUTPUTS, Features, FeatureSpec, check_outputs, compute, pool_map
 from seesay.images.io import open_image
 from seesay.images.store import Array, RowStore
 
-BATCH = 4  # small enough for a core's cache: larger batches are slower on a CPU
 SHARD = 256
 Progress = Callable[[int, int], None]
 
@@ -37,12 +34,10 @@ class FeatureStore:
     """The features of one specification on disk: one `RowStore` per output."""
 
     def __init__(self, spec: FeatureSpec, *, root: Path | None = None, outputs: Sequence[str] = ("pooled",)) -> None:
-        if unknown := set(outputs) - set(OUTPUTS):
-            raise SeesayError(f"there is no output {sorted(unknown)[0]!r}", allowed=OUTPUTS)
-        if spec.crop == "ten-crop" and "map" in outputs:
-            raise SeesayError("ten crops have no common map", allowed="outputs pooled, or crop squash or mirror")
+        check_outputs(outputs, spec.crop)
         self.spec = spec
         self.outputs = tuple(outputs)
+        self.schemes = tuple(output for output in outputs if output not in OUTPUTS)
         self.folder = (root or cache_dir() / "features") / spec.name
         self._stores = {output: RowStore(self.folder / output) for output in outputs}
 
@@ -54,6 +49,19 @@ class FeatureStore:
     def write(self, keys: Sequence[str], rows: dict[str, Array]) -> None:
         for output, store in self._stores.items():
             store.write(keys, rows[output])
+
+    def derive(self, keys: Sequence[str]) -> None:
+        """Take the means over regions from stored maps, wherever there are some: the network is not needed for them."""
+        for scheme in self.schemes:
+            absent = self._stores[scheme].missing(keys)
+            if not absent:
+                continue
+            maps = RowStore(self.folder / "map")
+            without_map = set(maps.missing(absent))
+            ready = [key for key in absent if key not in without_map]
+            for start in range(0, len(ready), SHARD):
+                some = ready[start : start + SHARD]
+                self._stores[scheme].write(some, pool_map(maps.read(some), scheme))
 
     def read(self, output: str, keys: Sequence[str]) -> Array:
         return self._stores[output].read(keys)
@@ -83,7 +91,6 @@ def extract(
     and computing overlap without queues between them. Shards are written as they fill up, also when interrupted: the
     same call goes on where it was.
     """
-    workers = workers or _n_cores()
     keys: dict[Path, str | None] = {}
     failures: dict[Path, str] = {}
     for path in dict.fromkeys(paths):
@@ -92,6 +99,7 @@ def extract(
         except SeesayError as error:
             keys[path], failures[path] = None, error.what
     by_key = {key: path for path, key in keys.items() if key is not None}
+    store.derive(list(by_key))
     todo = store.missing(list(by_key))
     total, n_computed = len(by_key), 0
     n_done = total - len(todo)
@@ -101,7 +109,7 @@ def extract(
         waiting: list[tuple[str, dict[str, Array]]] = []
         unusable: dict[str, str] = {}
         try:
-            with closing(_compute_all([(key, by_key[key]) for key in todo], store.spec, workers)) as outcomes:
+            with closing(_compute_all([(key, by_key[key]) for key in todo], store, workers)) as outcomes:
                 for key, outcome in outcomes:
                     n_done += 1
                     if isinstance(outcome, SeesayError):
@@ -121,11 +129,6 @@ def extract(
     return Extraction(keys, failures, n_computed)
 
 
-def _n_cores() -> int:
-    """Those that this process may use, where the system says so."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _flush(store: FeatureStore, waiting: list[tuple[str, dict[str, Array]]]) -> None:
     if waiting:
         rows = {output: np.stack([features[output] for _, features in waiting]) for output in store.outputs}
@@ -136,7 +139,8 @@ def _flush(store: FeatureStore, waiting: list[tuple[str, dict[str, Array]]]) -> 
 Outcome = tuple[str, dict[str, Array] | SeesayError]
 
 
-def _compute_all(todo: list[tuple[str, Path]], spec: FeatureSpec, workers: int) -> Generator[Outcome, None, None]:
+def _compute_all(todo: list[tuple[str, Path]], store: FeatureStore, workers: int) -> Generator[Outcome, None, None]:
+    spec = store.spec
     backbone = spec.load_backbone()
 
     def work(batch: list[tuple[str, Path]]) -> list[Outcome]:
@@ -148,22 +152,16 @@ def _compute_all(todo: list[tuple[str, Path]], spec: FeatureSpec, workers: int) 
             except SeesayError as error:
                 outcomes.append((key, error))
         if opened:
-            rows = compute([image for _, image in opened], backbone, spec.crop)
+            rows = compute([image for _, image in opened], backbone, spec.crop, store.schemes)
             outcomes += [(key, {name: row[i] for name, row in rows.items()}) for i, (key, _) in enumerate(opened)]
         return outcomes
 
-    batches = iter([todo[start : start + BATCH] for start in range(0, len(todo), BATCH)])
     threads_before = torch.get_num_threads()
-    pool = ThreadPoolExecutor(workers, initializer=lambda: torch.set_num_threads(1))
     try:
-        running: set[Future[list[Outcome]]] = {pool.submit(work, batch) for batch in islice(batches, 2 * workers)}
-        while running:
-            done, running = wait(running, return_when="FIRST_COMPLETED")
-            running |= {pool.submit(work, batch) for batch in islice(batches, len(done))}
-            for future in done:
-                yield from future.result()
+        with closing(work_in_batches(todo, work, workers, prepare_thread=lambda: torch.set_num_threads(1))) as batches:
+            for outcomes in batches:
+                yield from outcomes
     finally:
-        pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads_before)
 
 
@@ -173,7 +171,7 @@ class FeatureTable:
     def __init__(self, store: FeatureStore, keys: Sequence[str]) -> None:
         self.store = store
         self.keys = list(keys)
-        # One vector a picture is small and asked for in every batch; maps stay on disk, under the system's own cache.
+        # One vector a picture is small and asked for in every batch; the rest stays on disk, under the system's cache.
         self._pooled = store.read("pooled", self.keys)
 
     def __len__(self) -> int:
@@ -182,8 +180,9 @@ class FeatureTable:
     def rows(self, indices: Sequence[int]) -> Features:
         """The features of some of the pictures, in the order asked for."""
         rows = {"pooled": self._pooled[list(indices)]}
-        if "map" in self.store.outputs:
-            rows["map"] = self.store.read("map", [self.keys[index] for index in indices])
+        for output in self.store.outputs:
+            if output != "pooled":
+                rows[output] = self.store.read(output, [self.keys[index] for index in indices])
         return Features.of(rows)
 
 

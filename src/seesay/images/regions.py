@@ -10,6 +10,7 @@ a longer list are the list of n. Selective search gives its own order at random;
 finds more of the annotated boxes (`benchmarks/regions.py`).
 """
 
+import re
 from functools import lru_cache
 from typing import Final
 
@@ -55,6 +56,25 @@ def windows(n: int = 20) -> Boxes:
     if not 1 <= n <= _N_WINDOWS:
         raise SeesayError(f"{n} windows were asked for", allowed=f"1 to {_N_WINDOWS:,}")
     return _windows(n).copy()
+
+
+def fixed_regions(scheme: str) -> Boxes:
+    """The boxes of a scheme that is the same for every picture, by the name under which configurations keep it.
+
+    Args:
+        scheme: `whole`, `windows-N` (see `windows`), or `grid-RxC` (see `whole_and_grid`).
+
+    Example:
+        >>> len(fixed_regions("windows-20")), len(fixed_regions("grid-3x4")), fixed_regions("whole").tolist()
+        (20, 13, [[0.0, 0.0, 1.0, 1.0]])
+    """
+    if scheme == "whole":
+        return windows(1)
+    if found := re.fullmatch(r"windows-(\d+)", scheme):
+        return windows(int(found[1]))
+    if found := re.fullmatch(r"grid-(\d+)x(\d+)", scheme):
+        return whole_and_grid(int(found[1]), int(found[2]))
+    raise SeesayError(f"there is no region scheme {scheme!r}", allowed="whole, windows-N, grid-RxC")
 
 
 def selective_search(image: Image.Image, n: int = 20, *, working_side: int = 200) -> Boxes:

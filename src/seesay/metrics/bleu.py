@@ -3,6 +3,9 @@
 The modified n-gram precisions, the closest reference length and the brevity penalty are m-RNN's section 10.3. Where the
 print is silent, a precision with nothing to count is `1e-15 / 1e-9`, and one that counts nothing is `1e-15 / n`: a
 sentence without a matching 4-gram has a BLEU-4 near 1e-4 and not zero. An empty hypothesis scores 0.
+
+Two single sentences seldom share a 4-gram, and BLEU-4 then says nothing about the shorter ones that they do share.
+Smoothed (Lin and Och 2004), every precision but that of single words counts one match and one n-gram more.
 """
 
 from __future__ import annotations
@@ -15,12 +18,12 @@ import numpy as np
 
 from seesay.metrics._arrays import FloatArray, IntArray
 from seesay.metrics.matches import Masks, Matches, as_pairs, count_bits, match
+from seesay.metrics.ngrams import N
 from seesay.metrics.sentences import References, Sentence, as_references
 
 if TYPE_CHECKING:
     from seesay.metrics._arrays import ArrayLike
 
-N = 4
 _TINY, _SMALL = 1e-15, 1e-9
 
 
@@ -32,12 +35,15 @@ class Bleu:
     each: FloatArray  # (n_hypotheses, 4)
 
 
-def bleu(hypotheses: Sequence[Sentence], references: References | Sequence[Sequence[Sentence]]) -> Bleu:
+def bleu(
+    hypotheses: Sequence[Sentence], references: References | Sequence[Sequence[Sentence]], *, smooth: bool = False
+) -> Bleu:
     """BLEU of one hypothesis per image against all references of that image.
 
     Args:
         hypotheses: One sentence per image.
         references: One sentence or more per image.
+        smooth: Smooth the figure of each sentence; that of the collection never is.
 
     Example:
         >>> score = bleu(["a dog runs on grass", "a cat"], [["a dog runs on the grass"], ["a cat sits", "one cat"]])
@@ -56,11 +62,16 @@ def bleu(hypotheses: Sequence[Sentence], references: References | Sequence[Seque
     length = _closest_length(packed.lengths, references)
     n_guessed = _n_ngrams(packed.lengths)
     corpus = _combine(n_correct.sum(0), n_guessed.sum(0), packed.lengths.sum(), length.sum())
-    return Bleu(corpus, _combine(n_correct, n_guessed, packed.lengths, length))
+    return Bleu(corpus, _combine(n_correct, n_guessed, packed.lengths, length, smooth))
 
 
 def pair_bleu(
-    hypotheses: Sequence[Sentence], references: References, hypothesis_of: ArrayLike, reference_of: ArrayLike
+    hypotheses: Sequence[Sentence],
+    references: References,
+    hypothesis_of: ArrayLike,
+    reference_of: ArrayLike,
+    *,
+    smooth: bool = False,
 ) -> FloatArray:
     """Sentence-level BLEU of single pairs, as consensus reranking needs it.
 
@@ -69,6 +80,7 @@ def pair_bleu(
         references: Packed once, for any number of calls.
         hypothesis_of: (n_pairs,) index of a hypothesis.
         reference_of: (n_pairs,) index of a reference sentence, counted through all images.
+        smooth: Count one match more of every n-gram longer than a word.
 
     Returns:
         (n_pairs, 4) BLEU-1 to BLEU-4.
@@ -84,7 +96,7 @@ def pair_bleu(
     for matches in match(packed, sentences, first, second):
         n_correct[matches.pairs] = count_bits(_covered(matches))
     lengths = packed.lengths[first]
-    return _combine(n_correct, _n_ngrams(lengths), lengths, sentences.lengths[second])
+    return _combine(n_correct, _n_ngrams(lengths), lengths, sentences.lengths[second], smooth)
 
 
 def _covered(matches: Matches) -> Masks:
@@ -138,8 +150,11 @@ def _closest_length(lengths: IntArray, references: References) -> IntArray:
     return closest % base
 
 
-def _combine(n_correct: IntArray, n_guessed: IntArray, length: IntArray, reference_length: IntArray) -> FloatArray:
-    precision = (n_correct + _TINY) / (n_guessed + _SMALL)
+def _combine(
+    n_correct: IntArray, n_guessed: IntArray, length: IntArray, reference_length: IntArray, smooth: bool = False
+) -> FloatArray:
+    more = (np.arange(N) > 0) * int(smooth)  # Lin and Och: one match more of every n-gram longer than a word
+    precision = (n_correct + more + _TINY) / (n_guessed + more + _SMALL)
     mean = np.cumprod(precision, axis=-1) ** (1 / np.arange(1, N + 1))  # geometric mean of the first 1, 2, 3, 4
     ratio = (length + _TINY) / (reference_length + _SMALL)
     return mean * np.exp(np.minimum(0.0, 1 - 1 / ratio))[..., None]

@@ -16,7 +16,7 @@ from seesay.metrics._arrays import FloatArray, IntArray
 Sentence = str | Sequence[str]
 
 END = 0  # the id that closes every packed sentence, so that no n-gram reaches from one sentence into the next
-_END_MARK = "\0"
+END_MARK = "\0"
 _AT_ONCE = 256  # sentences split together: few enough that their tokens are still in the cache when they are looked up
 
 
@@ -43,6 +43,10 @@ class References:
 
     Args:
         references: For each image, one sentence or more.
+        words: Ids that words have already, END's mark among them.
+
+    Attributes:
+        words: The id of every word of the references, and of those that had one already.
 
     Example:
         >>> references = References([["a dog runs", "a dog"], ["two cats"]])
@@ -50,16 +54,17 @@ class References:
         (2, [0, 0, 1])
     """
 
-    def __init__(self, references: Sequence[Sequence[Sentence]]) -> None:
+    def __init__(self, references: Sequence[Sequence[Sentence]], words: Mapping[str, int] | None = None) -> None:
         n_sentences = _count(references)
         self.n_images = len(references)
         self.starts: IntArray = np.cumsum(n_sentences) - n_sentences  # (n_images,) first sentence of each image
         self.image_of: IntArray = np.repeat(np.arange(self.n_images), n_sentences)  # (n_sentences,)
-        self.sentences, self._words = pack(list(chain.from_iterable(references)), {})
+        self.sentences, ids = pack(list(chain.from_iterable(references)), words or {})
+        self.words = dict(ids)
 
     def pack(self, hypotheses: Sequence[Sentence]) -> Packed:
         """Sentences in the ids of these references; words that no reference has get ids of their own."""
-        return pack(hypotheses, self._words)[0]
+        return pack(hypotheses, self.words)[0]
 
     def pack_one_per_image(self, hypotheses: Sequence[Sentence]) -> Packed:
         """The same, for exactly one sentence per image."""
@@ -99,7 +104,7 @@ def pack(sentences: Sequence[Sentence], known: Mapping[str, int]) -> tuple[Packe
     """
     if isinstance(sentences, str):
         raise SeesayError("one string where a list of sentences belongs", allowed='a list: ["a dog runs"]')
-    words = _Ids(known or {_END_MARK: END})
+    words = _Ids(known or {END_MARK: END})
     kinds = set(map(type, sentences))
     if kinds == {str}:
         ids = np.concatenate(
@@ -109,7 +114,7 @@ def pack(sentences: Sequence[Sentence], known: Mapping[str, int]) -> tuple[Packe
         if strange := next((kind for kind in kinds if not issubclass(kind, Sequence)), None):
             raise SeesayError(f"a sentence is a {strange.__name__}", allowed="a string, or a list of strings")
         split = (sentence.split() if isinstance(sentence, str) else sentence for sentence in sentences)
-        tokens = [token for words_of_one in split for token in (*words_of_one, _END_MARK)]
+        tokens = [token for words_of_one in split for token in (*words_of_one, END_MARK)]
         if strange := next((type(token) for token in tokens if not isinstance(token, str)), None):
             raise SeesayError(f"a token is a {strange.__name__}", allowed="strings")
         ids = np.fromiter(map(words.__getitem__, tokens), np.int64, len(tokens))
@@ -141,7 +146,7 @@ def _check_one_per_image(hypotheses: Sequence[Sentence], n_images: int) -> None:
 
 
 def _ids_of(sentences: Sequence[Sentence], words: "_Ids") -> IntArray:
-    tokens = (f" {_END_MARK} ".join(sentences) + f" {_END_MARK}").split()  # type: ignore[arg-type]
+    tokens = (f" {END_MARK} ".join(sentences) + f" {END_MARK}").split()  # type: ignore[arg-type]
     return np.fromiter(map(words.__getitem__, tokens), np.int64, len(tokens))
 
 

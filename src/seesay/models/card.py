@@ -55,18 +55,8 @@ def write_card(about: Mapping[str, Any]) -> str:
             )
         lines.append("")
     if figures := about.get("figures"):
-        lines += [
-            "## Measured",
-            "",
-            "| data | sentences for a picture: R@1 / R@5 / R@10 / median | pictures for a sentence | Sum | date |",
-            "| --- | --- | --- | --- | --- |",
-        ]
-        for key, report in sorted(figures.items()):
-            lines.append(
-                f"| {key} | {_cells(report['i2t'])} | {_cells(report['t2i'])} | {report['sum']:.1f} | "
-                f"{report.get('date', '')[:10]} |"
-            )
-        lines += ["", f"`seesay evaluate {about['name']} --data DATA --split SPLIT` measures again.", ""]
+        lines += ["## Measured", "", *_measured(figures)]
+        lines += [f"`seesay evaluate {about['name']} --data DATA --split SPLIT` measures again.", ""]
     lines += ["## What it is bad at", "", *(f"- {point}" for point in WEAK_POINTS.get(about["family"], ())), ""]
     if "recipe_fingerprint" in about:
         lines += [
@@ -75,6 +65,57 @@ def write_card(about: Mapping[str, Any]) -> str:
             "",
         ]
     return "\n".join(lines)
+
+
+def summarise(report: Mapping[str, Any]) -> str:
+    """A report in a few words.
+
+    Example:
+        >>> summarise({"captions": {"perplexity": 20.51, "bleu4": 0.2149, "cider": 0.557}})
+        'perplexity 20.5, BLEU-4 .215, CIDEr .557'
+        >>> summarise({"sum": 334.31})
+        'Sum 334.3'
+    """
+    parts = []
+    if captions := report.get("captions"):
+        parts += [f"perplexity {captions['perplexity']:.1f}"] if captions.get("perplexity") else []
+        parts += [f"{name} {_decimals(captions[key])}" for name, key in (("BLEU-4", "bleu4"), ("CIDEr", "cider"))]
+    if "sum" in report:
+        parts.append(f"Sum {report['sum']:.1f}")
+    return ", ".join(parts)
+
+
+def _measured(figures: Mapping[str, Any]) -> list[str]:
+    lines = []
+    if captions := {key: report for key, report in sorted(figures.items()) if "captions" in report}:
+        lines += [
+            "| data | captions by | perplexity | BLEU-1 / 2 / 3 / 4 | CIDEr | ROUGE-L | date |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
+        ]
+        for key, report in captions.items():
+            row = report["captions"]
+            bleu = " / ".join(_decimals(row[f"bleu{n}"]) for n in (1, 2, 3, 4))
+            lines.append(
+                f"| {key} | {row.get('decoding', 'greedy')} | {row['perplexity']:.2f} | {bleu} | "
+                f"{_decimals(row['cider'])} | {_decimals(row['rouge_l'])} | {report.get('date', '')[:10]} |"
+            )
+        lines.append("")
+    if retrieval := {key: report for key, report in sorted(figures.items()) if "sum" in report}:
+        lines += [
+            "| data | sentences for a picture: R@1 / R@5 / R@10 / median | pictures for a sentence | Sum | date |",
+            "| --- | --- | --- | --- | --- |",
+        ]
+        for key, report in retrieval.items():
+            lines.append(
+                f"| {key} | {_cells(report['i2t'])} | {_cells(report['t2i'])} | {report['sum']:.1f} | "
+                f"{report.get('date', '')[:10]} |"
+            )
+        lines.append("")
+    return lines
+
+
+def _decimals(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")
 
 
 def _cells(direction: Mapping[str, float]) -> str:

@@ -8,7 +8,7 @@ card.md            the same in plain words, written from config.json
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
@@ -18,7 +18,7 @@ import seesay
 from seesay.errors import SeesayError
 from seesay.files import replace_atomically
 from seesay.images.features import FeatureSpec
-from seesay.models.base import Matcher, Weights, config_table, family_class, named_in_errors, read_config
+from seesay.models.base import Captioner, Matcher, Weights, config_table, family_class, named_in_errors, read_config
 from seesay.models.card import write_card
 from seesay.text.vocabulary import Vocabulary
 
@@ -101,6 +101,23 @@ def load(name: str | Path) -> Matcher:
     return model.eval().requires_grad_(False)
 
 
+def load_captioner(name: str | Path) -> Captioner:
+    """Load trained weights that can write captions.
+
+    Raises:
+        SeesayError: The weights are of a model that only matches; those that can are named.
+    """
+    weights = find(name)
+    with named_in_errors(str(weights.folder / "config.json")):
+        kind = family_class(weights.about["family"])
+    if not issubclass(kind, Captioner):
+        able = [other.name for other in installed() if issubclass(family_class(other.about["family"]), Captioner)]
+        raise SeesayError(
+            f"{weights.name} matches pictures and sentences and writes no captions", allowed=able, hint="seesay models"
+        )
+    return cast(Captioner, load(name))
+
+
 def load_tensors(model: torch.nn.Module, path: Path) -> None:
     """Fill a model from a safetensors file; a missing, foreign or misshapen tensor is named with both sides."""
     try:
@@ -147,6 +164,11 @@ def record_figures(folder: Path, key: str, figures: dict[str, Any]) -> Weights:
     """Keep a measured report with the weights, under `data/split`, and renew the card."""
     about = read_about(folder).about
     return _write_about(folder, {**about, "figures": {**about.get("figures", {}), key: figures}})
+
+
+def record_settings(folder: Path, captioning: dict[str, Any]) -> Weights:
+    """Keep with the weights how captions are written (`seesay.captioning.Settings`), as dev has chosen."""
+    return _write_about(folder, {**read_about(folder).about, "captioning": captioning})
 
 
 def _write_about(folder: Path, about: dict[str, Any]) -> Weights:

@@ -26,8 +26,6 @@ from seesay.text.vocabulary import PAD, UNKNOWN, Vocabulary
 ENCODERS = ("mean", "gru", "lstm")
 TEXT_POOLINGS = ("max", "mean", "last")
 IMAGE_POOLINGS = ("pooled", "attention")
-LONGEST = 100
-"""Words of a sentence that are read; nobody's caption is longer, and a pasted book does not exhaust the memory."""
 
 
 @dataclass(frozen=True)
@@ -118,28 +116,20 @@ class VSE(Matcher):
 
     def encode_images(self, features: Features) -> Tensor:
         vector = features.pooled
-        self._check_dim("image_dim", vector)
+        self.check_features("image_dim", vector)
         if self.pool is not None:
             regions = features.regions(self.boxes)  # (n, N, C)
-            self._check_dim("map_dim", regions)
+            self.check_features("map_dim", regions)
             vector = torch.cat([vector, self.pool(regions)], 1)  # (n, D + heads · C)
         return F.normalize(self.project(self.image_dropout(vector)), dim=1)
-
-    def _check_dim(self, key: str, features: Tensor) -> None:
-        found, wanted = features.shape[-1], getattr(self.config, key)
-        if found != wanted:
-            raise SeesayError(
-                f"the features of {self.feature_spec.backbone} have {found} numbers, config.{key} is {wanted}",
-                hint=f"--set config.{key}={found}",
-            )
 
     def encode_texts(self, sentences: Sequence[str]) -> Tensor:
         if not sentences:  # a process whose share of a small batch is nothing
             return self.embedding.weight[:0, :1].expand(0, self.config.dim)
-        rows = [self.vocabulary.encode(sentence)[:LONGEST] or [UNKNOWN] for sentence in sentences]
-        lengths = torch.tensor([len(row) for row in rows])
-        words = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
-        return self.encode_words(words, lengths)
+        return self.encode_words(*self.word_rows(sentences))
+
+    def score(self, images: Tensor, texts: Tensor) -> Tensor:
+        return images @ texts.T
 
     def encode_words(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Encode rows of word numbers (n, T), padded, with their lengths (n,)."""

@@ -7,106 +7,23 @@ picture in the batch are never counted against it.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from seesay import data
-from seesay.data import Collection
-from seesay.data.photos import photo_id
-from seesay.errors import SeesayError
-from seesay.images.extraction import FeatureTable
+from seesay.layers.sequences import Sequences, join_rows
 from seesay.metrics.retrieval import retrieval_report
-from seesay.models.base import Matcher
-from seesay.training.batching import Indices, count_batches, mixed_batches
-from seesay.training.distributed import gather_with_own_gradient
+from seesay.models.base import Matcher, without_dropout
+from seesay.training.batching import Indices
+from seesay.training.distributed import gather_shards, gather_with_own_gradient
 from seesay.training.losses import ranking_loss
-from seesay.training.recipe import DevRecipe, Recipe, SourceRecipe
+from seesay.training.recipe import Recipe
+from seesay.training.sources import Source, SourceBatches
 from seesay.training.task import Loss
-
-FeatureReader = Callable[[Sequence[Path]], FeatureTable]
-
-
-@dataclass(frozen=True)
-class Source:
-    """A collection as examples: sentences with the number of their picture.
-
-    Attributes:
-        sentences: All sentences.
-        image_of: (n_sentences,) the picture of each.
-        table: The pictures' features, None where only sentences are learned from.
-        weight: Passes over it in an epoch.
-    """
-
-    collection: Collection
-    sentences: list[str]
-    image_of: Indices
-    table: FeatureTable | None
-    weight: float = 1.0
-
-    @classmethod
-    def of(cls, collection: Collection, table: FeatureTable | None, weight: float = 1.0) -> "Source":
-        """All sentences of a collection, with the features of its pictures in the same order."""
-        image_of = np.repeat(np.arange(len(collection)), [len(item.sentences) for item in collection.items])
-        return cls(collection, collection.sentences, image_of, table, weight)
-
-    @property
-    def lengths(self) -> Indices:
-        """Words of each example: of a sentence, or of a picture's first sentence where pairs of them are drawn."""
-        counts = np.array([len(sentence.split()) for sentence in self.sentences])
-        return counts if self.table is not None else counts[self.first_of]
-
-    @property
-    def first_of(self) -> Indices:
-        """Where the sentences of each picture begin."""
-        return np.flatnonzero(np.diff(self.image_of, prepend=-1))
-
-
-def read_source(recipe: SourceRecipe | DevRecipe, read_features: FeatureReader) -> Source:
-    """Read what a recipe names: its sentences, and the features of its pictures unless it wants sentences alone."""
-    sentences_only = isinstance(recipe, SourceRecipe) and recipe.sentences_only
-    collection = data.load(recipe.source, images=Path(recipe.images) if recipe.images else None)
-    collection = collection.split(recipe.split) if recipe.split != "all" else collection
-    if isinstance(recipe, SourceRecipe) and recipe.without:
-        collection = leave_out_measured(collection, data.load(recipe.without))
-    if sentences_only:
-        collection = collection.keep(lambda item: len(item.sentences) > 1)
-    elif len(collection.images) < len(collection):
-        raise SeesayError(
-            f"{len(collection) - len(collection.images)} of {len(collection)} pictures of {recipe.source} "
-            f"({recipe.split}) are missing",
-            hint=f"seesay data check {recipe.source}, or set images to the folder that holds them",
-        )
-    if not collection.items:
-        raise SeesayError(f"{recipe.source} has nothing to learn from in {recipe.split!r}")
-    table = None if sentences_only else read_features(collection.images)
-    return Source.of(collection, table, recipe.weight if isinstance(recipe, SourceRecipe) else 1.0)
-
-
-def leave_out_measured(collection: Collection, measured: Collection) -> Collection:
-    """Drop the photos on which `measured` is measured: those of its dev and test splits.
-
-    Photos are compared by Flickr's number, with which file names of Flickr8K, Flickr30K and Entities begin, and by
-    their whole name where it begins with no number.
-    """
-    held_out = {same_photo(item.name) for item in measured.items if item.split in ("dev", "test")}
-    return collection.keep(lambda item: same_photo(item.name) not in held_out)
-
-
-def same_photo(name: str) -> str:
-    """What is equal for two names of one photo.
-
-    Example:
-        >>> same_photo("1000268201_693b08cb0e.jpg") == same_photo("1000268201")
-        True
-        >>> same_photo("red_1.jpg") == same_photo("red_2.jpg")
-        False
-    """
-    number = photo_id(name)
-    return number if number.isdecimal() else name
 
 
 @dataclass(frozen=True)
@@ -128,30 +45,17 @@ class RankingTask:
         self.dev = dev
         self.recipe = recipe
         self._loss = ranking_loss(recipe.loss)
-        self._lengths = [source.lengths for source in self.sources]
-        self._batches = lru_cache(maxsize=2)(self._make_batches)
-
-    def _make_batches(self, epoch: int) -> list[tuple[int, Indices]]:
-        return mixed_batches(
-            self._lengths,
-            self.recipe.batches.size,
-            weights=[source.weight for source in self.sources],
-            seed=self.recipe.seed,
-            epoch=epoch,
-            bucket_by_length=self.recipe.batches.bucket_by_length,
-        )
+        self._batches = SourceBatches(sources, recipe)
 
     @property
     def model(self) -> Matcher:
         return self._model
 
     def n_batches(self, epoch: int) -> int:
-        counts = [len(lengths) for lengths in self._lengths]
-        weights = [source.weight for source in self.sources]
-        return count_batches(counts, self.recipe.batches.size, weights=weights, epoch=epoch)
+        return self._batches.count(epoch)
 
     def batch(self, epoch: int, index: int) -> Batch:
-        place, examples = self._batches(epoch)[index]
+        place, examples = self._batches.take(epoch, index)
         source = self.sources[place]
         if source.table is not None:
             return Batch(place, source.image_of[examples], [source.sentences[example] for example in examples])
@@ -171,10 +75,20 @@ class RankingTask:
             table = self.sources[batch.source].table
             assert table is not None
             images = self.model.encode_images(table.rows(batch.images[own].tolist()))
-        images, texts = (gather_with_own_gradient(side, rank, world) for side in (images, texts))
+        images, texts = (gather_rows(side, rank, world) for side in (images, texts))
         order = torch.from_numpy(np.concatenate([batch.images[part::world] for part in range(world)]))
         positives = order.unsqueeze(1) == order
         return Loss.of_whole_batch(self._loss(self.model.score(images, texts), positives), world)
+
+    def settle(self) -> None:
+        """Nothing but the weights is learned."""
+
+    def leave_beside(self, folder: Path) -> None:
+        """Nothing but the weights is kept."""
+
+    def measure(self, model: Matcher) -> dict[str, Any]:
+        """The retrieval figures of finished weights on dev."""
+        return dict(retrieval_report(score_all(model, self.dev), self.dev.image_of))
 
     def evaluate(self) -> dict[str, float]:
         report = retrieval_report(score_all(self.model, self.dev), self.dev.image_of)
@@ -185,15 +99,32 @@ class RankingTask:
         return figures
 
 
+def gather_rows(side: Any, rank: int, world: int) -> Any:
+    """Join what the encoders of all processes gave, in the order of their ranks; gradients flow into the own rows."""
+    if not isinstance(side, Sequences):
+        return gather_with_own_gradient(side, rank, world)
+    lengths = torch.cat(gather_shards(side.lengths, world))
+    missing = int(lengths.max()) - side.words.shape[1]  # each process pads to the longest of its own rows
+    return Sequences(
+        gather_with_own_gradient(F.pad(side.states, (0, 0, 0, missing)), rank, world),
+        torch.cat(gather_shards(F.pad(side.words, (0, missing)), world)),
+        lengths,
+    )
+
+
 @torch.inference_mode()
-def score_all(model: Matcher, source: Source, *, batch: int = 256) -> Tensor:
-    """The scores of every picture and every sentence of a source: (n_images, n_texts)."""
+def score_all(
+    model: Matcher, source: Source, *, batch: int = 256, score: Callable[[Tensor, Any], Tensor] | None = None
+) -> Tensor:
+    """The scores of every picture and every sentence of a source: (n_images, n_texts).
+
+    Args:
+        score: From what the two encoders gave; `model.score` where nothing else is given.
+    """
     if source.table is None:
         raise ValueError("a source without pictures has no scores")
     n_images, n_texts = len(source.table), len(source.sentences)
-    was_training = model.training
-    model.eval()
-    try:
+    with without_dropout(model):
         images = torch.cat(
             [
                 model.encode_images(source.table.rows(range(start, min(start + batch, n_images))))
@@ -206,7 +137,5 @@ def score_all(model: Matcher, source: Source, *, batch: int = 256) -> Tensor:
             model.encode_texts([source.sentences[text] for text in order[start : start + batch]])
             for start in range(0, n_texts, batch)
         ]
-        texts = torch.cat(encoded)[torch.tensor(order).argsort()]
-        return model.score(images, texts)
-    finally:
-        model.train(was_training)
+        texts = join_rows(encoded)[torch.tensor(order).argsort()]
+        return (score or model.score)(images, texts)

@@ -12,18 +12,21 @@ import seesay
 from seesay.errors import SeesayError
 from seesay.images.extraction import Progress, features_of
 from seesay.images.features import FeatureSpec
-from seesay.metrics.retrieval import retrieval_report
 from seesay.models import pretrained
-from seesay.models.base import Matcher, Weights, family_class, read_config
+from seesay.models.base import Captioner, Weights, family_class, read_config
 from seesay.text.vocabulary import Vocabulary
+from seesay.training.captioning import CaptioningTask
 from seesay.training.checkpoint import load_weights
 from seesay.training.distributed import gather_json, process_group
 from seesay.training.loop import Event, train
-from seesay.training.ranking import RankingTask, Source, read_source, same_photo, score_all
+from seesay.training.ranking import RankingTask
 from seesay.training.recipe import Recipe
+from seesay.training.sources import Source, read_source, same_photo
+
+LearningTask = RankingTask | CaptioningTask
 
 
-def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> RankingTask:
+def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningTask:
     """Read the data, compute what features are missing, and build the untrained model.
 
     Everything that can be refused is refused here, before the first step.
@@ -46,6 +49,8 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> RankingTa
     torch.manual_seed(recipe.seed)
     model = kind(config, vocabulary, spec)
     model.initialise(recipe.seed)
+    if isinstance(model, Captioner):
+        return CaptioningTask(model, sources, dev, recipe)
     return RankingTask(model, sources, dev, recipe)
 
 
@@ -79,7 +84,7 @@ def run_recipe(
 
 
 def run_task(
-    task: RankingTask, run_dir: Path, *, resume: bool = True, on_event: Callable[[Event], None] | None = None
+    task: LearningTask, run_dir: Path, *, resume: bool = True, on_event: Callable[[Event], None] | None = None
 ) -> Weights:
     """The part of `run_recipe` that comes after `prepare`."""
     folder = run_dir / "weights"
@@ -87,16 +92,13 @@ def run_task(
         result = train(task, task.recipe, run_dir, resume=resume, on_event=on_event)
         if rank == 0:
             load_weights(result.weights, task.model)
+            task.settle()
             pretrained.save(folder, task.model, describe(task.recipe, task.sources, result.best_epoch))
-            pretrained.record_figures(folder, _key(task.dev), measure(pretrained.load(folder), task.dev))
+            task.leave_beside(folder)
+            date = datetime.now(UTC).isoformat(timespec="seconds")
+            pretrained.record_figures(folder, _key(task.dev), {**task.measure(pretrained.load(folder)), "date": date})
         gather_json(None, world)  # the others wait here until the folder is there
     return pretrained.read_about(folder)
-
-
-def measure(model: Matcher, source: Source) -> dict[str, Any]:
-    """The retrieval figures of a model on a source, dated."""
-    report: dict[str, Any] = dict(retrieval_report(score_all(model, source), source.image_of))
-    return {**report, "date": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
 def describe(recipe: Recipe, sources: list[Source], epochs: int) -> dict[str, Any]:

@@ -1,0 +1,313 @@
+"""Consensus reranking: of several captions for a picture, prefer what people said about similar pictures.
+
+m-RNN section 8 (Mao et al. 2015), after Devlin et al. 2015: take the k nearest captioned training pictures of a
+picture, compare every hypothesis with each of their captions, and rank the hypotheses by the mean of their m largest
+similarities. `choose_k_m` finds k and m on a dev split.
+
+The similarity of two sentences is CIDEr-D, as `pycocoevalcap` and the authors' released code compute it, or BLEU-4.
+BLEU is smoothed, as of two single sentences few share a 4-gram. (The released code puts the mean F1 of the n-grams
+where the paper says BLEU, and takes CIDEr's document frequencies from the pictures it is measured on: not done here.)
+
+Nothing here knows a model: pictures are vectors, hypotheses are sentences, tokenised like the captions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seesay.errors import SeesayError
+from seesay.metrics._arrays import FloatArray, IntArray, as_array, as_indices
+from seesay.metrics.bleu import bleu, pair_bleu
+from seesay.metrics.cider import CiderScorer
+from seesay.metrics.sentences import References, Sentence, as_references
+
+if TYPE_CHECKING:
+    from seesay.metrics._arrays import ArrayLike
+    from seesay.metrics.frequencies import DocumentFrequencies
+
+Metric = Literal["cider", "bleu"]
+Anything = TypeVar("Anything")
+
+PAPER_K_M: Final = {"cider": (60, 125), "bleu": (60, 175)}
+"""Neighbours and captions that m-RNN chose on COCO, by metric."""
+KS: Final = (5, 10, 20, 40, 60, 80, 100)
+MS: Final = (5, 10, 25, 50, 75, 100, 125, 150, 175, 200, 250, 300)
+
+_CELLS_AT_ONCE = 1 << 23  # of a block of cosines: 32 MB
+_PAIRS_AT_ONCE = 1 << 18
+
+
+def nearest(queries: ArrayLike, bank: ArrayLike, k: int) -> IntArray:
+    """The k vectors of a bank that are nearest to each query by cosine.
+
+    Args:
+        queries: (n, D).
+        bank: (N, D).
+        k: How many; all there are where the bank is smaller.
+
+    Returns:
+        (n, min(k, N)) indices into the bank, the nearest first.
+
+    Example:
+        >>> nearest([[1.0, 0.0]], [[0.0, 1.0], [3.0, 1.0], [5.0, 0.0]], k=2)
+        array([[2, 1]])
+    """
+    first, second = _directions(queries, "queries", "(n, D)"), _directions(bank, "bank", "(N, D)")
+    if first.shape[1] != second.shape[1]:
+        raise SeesayError(f"queries of {first.shape[1]} numbers and a bank of {second.shape[1]}", allowed="the same")
+    if k < 1:
+        raise SeesayError(f"k is {k}", allowed="a whole number from 1 upwards")
+    k = min(k, len(second))
+    n_at_once = max(1, _CELLS_AT_ONCE // max(1, len(second)))
+    found = np.empty((len(first), k), np.int64)
+    for start in range(0, len(first) if k else 0, n_at_once):
+        distances = -(first[start : start + n_at_once] @ second.T)  # (n_at_once, N)
+        best = np.sort(np.argpartition(distances, k - 1, axis=1)[:, :k])  # in the bank's order, as a tie keeps it
+        order = np.argsort(np.take_along_axis(distances, best, 1), axis=1, kind="stable")
+        found[start : start + n_at_once] = np.take_along_axis(best, order, 1)
+    return found
+
+
+def cosines(queries: ArrayLike, bank: ArrayLike) -> FloatArray:
+    """Cosine of each query with each vector of a bank: (n, N); 0 for a vector of zeros."""
+    return (_directions(queries, "queries", "(n, D)") @ _directions(bank, "bank", "(N, D)").T).astype(np.float64)
+
+
+def _directions(vectors: ArrayLike, name: str, shape: str) -> NDArray[np.float32]:
+    """The vectors at unit length."""
+    rows = as_array(vectors, name, shape).astype(np.float32)
+    if not np.isfinite(rows).all():
+        raise SeesayError(f"{name} hold a number that is not finite", allowed="finite numbers")
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    np.divide(rows, lengths, out=rows, where=lengths > 0)
+    return rows
+
+
+class Consensus:
+    """The captions of a collection, to hold hypotheses against.
+
+    Args:
+        captions: For each captioned picture, one sentence or more, tokenised like the hypotheses.
+        metric: `"cider"` (CIDEr-D) or `"bleu"` (smoothed BLEU-4), both of single sentence pairs.
+        frequencies: How rare an n-gram is, for CIDEr; the captions themselves say so where this is not given.
+
+    Example:
+        >>> captions = [["a dog runs", "a dog is running"], ["a brown dog runs fast"], ["two cats sleep"]]
+        >>> consensus = Consensus(captions)
+        >>> hypotheses = [["two dogs", "a dog runs"]]
+        >>> scores = consensus.similarities(hypotheses, neighbours=[[0, 1]]).scores(m=2)
+        >>> rerank(hypotheses, scores)
+        [['a dog runs', 'two dogs']]
+    """
+
+    def __init__(
+        self,
+        captions: References | Sequence[Sequence[Sentence]],
+        metric: Metric = "cider",
+        *,
+        frequencies: DocumentFrequencies | None = None,
+    ) -> None:
+        self.metric = _check(metric)
+        self._cider = CiderScorer(captions, frequencies) if metric == "cider" else None
+        self._captions = self._cider.references if self._cider else as_references(captions)
+
+    def similarities(self, hypotheses: Sequence[Sequence[Sentence]], neighbours: ArrayLike) -> Similarities:
+        """Compare every hypothesis of a picture with every caption of its neighbours.
+
+        Args:
+            hypotheses: For each picture, any number of sentences.
+            neighbours: (n_pictures, k) indices of captioned pictures, the nearest first, as `nearest` gives them.
+        """
+        near = as_indices(neighbours, "neighbours", "(n_pictures, k)", self._captions.n_images)
+        if len(near) != len(hypotheses):
+            raise SeesayError(
+                f"hypotheses of {len(hypotheses)} pictures and neighbours of {len(near)}",
+                allowed="one row of neighbours for each picture",
+            )
+        n_captions = np.diff(self._captions.starts, append=len(self._captions.image_of))
+        flat, counts = _flatten(hypotheses)
+        n_most = int(n_captions.max())
+        values = np.full((len(flat), near.shape[1], n_most), -np.inf)  # (n_hypotheses, k, captions of one picture)
+        slot = np.arange(n_most)
+        picture_of = np.repeat(np.arange(len(near)), counts)
+        for first, last in _blocks(n_captions[near].sum(1)[picture_of]):
+            near_of = near[picture_of[first:last]]  # (some, k)
+            exists = slot < n_captions[near_of][..., None]  # (some, k, n_most)
+            reference_of = (self._captions.starts[near_of][..., None] + slot)[exists]
+            hypothesis_of = np.repeat(np.arange(last - first), exists.sum((1, 2)))
+            values[first:last][exists] = self._score(flat[first:last], hypothesis_of, reference_of)
+        return Similarities(values, counts)
+
+    def _score(self, hypotheses: Sequence[Sentence], hypothesis_of: IntArray, reference_of: IntArray) -> FloatArray:
+        if self._cider is not None:
+            return self._cider.pairs(hypotheses, hypothesis_of, reference_of)
+        return pair_bleu(hypotheses, self._captions, hypothesis_of, reference_of, smooth=True)[:, 3]
+
+
+def _blocks(n_pairs: IntArray) -> Iterator[tuple[int, int]]:
+    """Hypotheses `first` to `last` - 1 that have about `_PAIRS_AT_ONCE` pairs together."""
+    ends = np.cumsum(n_pairs)
+    first = 0
+    while first < len(ends):
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] + _PAIRS_AT_ONCE)))
+        yield first, last
+        first = last
+
+
+@dataclass(frozen=True, eq=False)
+class Similarities:
+    """How similar hypotheses are to the captions of their pictures' neighbours.
+
+    Attributes:
+        values: (n_hypotheses, k, captions of one neighbour); minus infinity where a neighbour has fewer captions.
+        counts: (n_pictures,) hypotheses of each picture.
+    """
+
+    values: FloatArray
+    counts: IntArray
+
+    def scores(self, m: int, k: int | None = None) -> list[FloatArray]:
+        """The consensus score of each hypothesis, by picture.
+
+        Args:
+            m: The mean is over this many of the largest similarities, or over all where there are fewer.
+            k: Only the captions of this many nearest neighbours count; all where it is not given.
+        """
+        means = self.means([m], self.values.shape[1] if k is None else k)
+        return _by_picture(means[:, 0], self.counts)
+
+    def means(self, ms: Sequence[int], k: int) -> FloatArray:
+        """(n_hypotheses, len(ms)) the scores for several m at once: sorted once, all means come from running sums."""
+        if not 1 <= k <= self.values.shape[1]:
+            raise SeesayError(f"k is {k}", allowed=f"1 to {self.values.shape[1]}, the neighbours that were compared")
+        if min(ms) < 1:
+            raise SeesayError(f"m is {min(ms)}", allowed="a whole number from 1 upwards")
+        n_hypotheses, _, n_most = self.values.shape
+        ascending = np.sort(self.values[:, :k].reshape(n_hypotheses, k * n_most), axis=1)
+        best = ascending[:, : -max(ms) - 1 : -1]  # (n_hypotheses, at most the largest m)
+        sums = np.cumsum(np.where(np.isfinite(best), best, 0.0), axis=1)
+        n_there = np.isfinite(best).sum(1)  # (n_hypotheses,)
+        n_taken = np.minimum(np.asarray(ms), n_there[:, None])  # (n_hypotheses, len(ms))
+        means: FloatArray = np.take_along_axis(sums, n_taken - 1, 1) / n_taken
+        return means
+
+
+def rerank(items: Sequence[Sequence[Anything]], scores: Sequence[ArrayLike]) -> list[list[Anything]]:
+    """The items of each picture by falling score; equal ones keep their order, which for a beam is the model's own.
+
+    Example:
+        >>> rerank([["a", "b", "c"], ["d"]], [[1.0, 2.0, 2.0], [0.0]])
+        [['b', 'c', 'a'], ['d']]
+    """
+    orders = [np.argsort(-as_array(own, "scores", "(n_items,)"), kind="stable") for own in scores]
+    return [[own[place] for place in order] for own, order in zip(items, orders, strict=True)]
+
+
+def oracle_scores(
+    hypotheses: Sequence[Sequence[Sentence]],
+    references: Sequence[Sequence[Sentence]],
+    metric: Metric = "cider",
+    *,
+    frequencies: DocumentFrequencies | None = None,
+) -> list[FloatArray]:
+    """The score of each hypothesis against its picture's own references: no reranking of these hypotheses does better.
+
+    Args:
+        hypotheses: For each picture, any number of sentences.
+        references: For each picture, one sentence or more.
+        metric: `"cider"` or `"bleu"`.
+        frequencies: How rare an n-gram is, for CIDEr; the references themselves say so where this is not given.
+    """
+    flat, counts = _flatten(hypotheses)
+    if _check(metric) == "bleu":
+        own = [sentences for sentences, n in zip(references, counts, strict=True) for _ in range(n)]
+        each = bleu(flat, own, smooth=True).each[:, 3]
+    else:
+        every = np.arange(len(references))[:, None]
+        similar = Consensus(references, "cider", frequencies=frequencies).similarities(hypotheses, every).values
+        each = np.where(np.isfinite(similar), similar, 0.0).sum((1, 2)) / np.isfinite(similar).sum((1, 2))
+    return _by_picture(each, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The k and m of the best dev figure.
+
+    Attributes:
+        k: Neighbours.
+        m: Captions that the mean is over.
+        figure: What the chosen hypotheses reach with them.
+        figures: (len(ks), len(ms)) what they reach with each.
+    """
+
+    k: int
+    m: int
+    figure: float
+    ks: tuple[int, ...]
+    ms: tuple[int, ...]
+    figures: FloatArray
+
+
+def choose_k_m(
+    similarities: Similarities,
+    hypotheses: Sequence[Sequence[Sentence]],
+    references: Sequence[Sequence[Sentence]],
+    *,
+    metric: Metric = "cider",
+    ks: Sequence[int] = KS,
+    ms: Sequence[int] = MS,
+) -> Choice:
+    """Try every k and m on dev pictures; of equally good ones the smallest k, then the smallest m, is taken.
+
+    Args:
+        similarities: Of the hypotheses, with as many neighbours as the largest k.
+        hypotheses: For each picture, one sentence or more.
+        references: The pictures' own captions.
+        metric: What the best hypotheses are judged by: `"cider"`, their mean CIDEr-D, or `"bleu"`, their BLEU-4.
+    """
+    flat, counts = _flatten(hypotheses)
+    if counts.tolist() != similarities.counts.tolist() or not counts.all():
+        raise SeesayError(
+            f"similarities of {similarities.counts.sum()} hypotheses, and {len(flat)} hypotheses",
+            allowed="one hypothesis or more for each picture, the ones that were compared",
+        )
+    packed = References(references)
+    each = np.concatenate(oracle_scores(hypotheses, references)) if _check(metric) == "cider" else None
+    figures = np.zeros((len(ks), len(ms)))
+    for row, k in enumerate(ks):
+        best = _first_best(similarities.means(ms, k), similarities.counts)  # (n_pictures, len(ms))
+        for column, chosen in enumerate(best.T):
+            if each is not None:
+                figures[row, column] = each[chosen].mean()
+            else:
+                figures[row, column] = bleu([flat[place] for place in chosen], packed).corpus[3]
+    best_row, best_column = divmod(int(figures.argmax()), len(ms))
+    return Choice(ks[best_row], ms[best_column], float(figures.max()), tuple(ks), tuple(ms), figures)
+
+
+def _first_best(scores: FloatArray, counts: IntArray) -> IntArray:
+    """(n_pictures, n) the hypothesis of each picture with the largest score, the first of several, in each column."""
+    ends = np.cumsum(counts)
+    places = [first + scores[first:last].argmax(0) for first, last in zip(ends - counts, ends, strict=True)]
+    return np.stack(places)
+
+
+def _flatten(hypotheses: Sequence[Sequence[Sentence]]) -> tuple[list[Sentence], IntArray]:
+    """All hypotheses one after another, and how many each picture has."""
+    counts = np.fromiter(map(len, hypotheses), np.int64, len(hypotheses))
+    return [sentence for several in hypotheses for sentence in several], counts
+
+
+def _by_picture(each: FloatArray, counts: IntArray) -> list[FloatArray]:
+    return np.split(each, np.cumsum(counts))[:-1]
+
+
+def _check(metric: Metric) -> Metric:
+    if metric not in get_args(Metric):
+        raise SeesayError(f"there is no similarity {metric!r}", allowed=get_args(Metric))
+    return metric

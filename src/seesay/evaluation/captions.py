@@ -1,0 +1,130 @@
+"""How well a captioner writes: the perplexity of what people wrote, and its own captions beside theirs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from seesay.captioning import Settings, caption_images
+from seesay.data import Collection
+from seesay.errors import SeesayError
+from seesay.evaluation.protocols import Protocol, find_protocol, read_measured, timed
+from seesay.images.extraction import FeatureTable, Progress
+from seesay.metrics.captions import CaptionReport, caption_report
+from seesay.models.base import Captioner, Weights
+from seesay.text.tokens import tokenize
+from seesay.training.captioning import measure_perplexity
+from seesay.training.recipe import Recipe
+from seesay.training.sources import Source, read_collection
+
+
+@dataclass(frozen=True)
+class CaptionEvaluation:
+    """What a captioner reached on a split under a protocol.
+
+    Attributes:
+        figures: Those that are quoted.
+        decoding: How the captions were written, such as `beam 3`.
+        captions: By the image's name.
+        n_images: Images that were captioned.
+        n_sentences: Sentences that people wrote about them.
+        seconds: How long the parts took.
+    """
+
+    protocol: Protocol
+    seed: int | None
+    figures: CaptionReport
+    decoding: str
+    captions: dict[str, str]
+    n_images: int
+    n_sentences: int
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def to_report(self) -> dict[str, Any]:
+        """The part of a report that this is."""
+        return {"captions": {**rounded(self.figures), "decoding": self.decoding}}
+
+
+def evaluate_captions(
+    model: Captioner,
+    collection: Collection,
+    protocol: str = "full",
+    *,
+    seed: int | None = None,
+    settings: Settings | None = None,
+    training: list[str] | None = None,
+    meteor: bool | None = None,
+    store: Path | None = None,
+    on_progress: Progress | None = None,
+) -> CaptionEvaluation:
+    """Caption every picture and measure the captions against all of its sentences.
+
+    Args:
+        model: Any captioner; its features are taken from the store and computed where the store does not hold them.
+        collection: The images to measure on, one split of a collection.
+        protocol: As for retrieval; the images of all folds are measured together.
+        seed: Draws the images of a protocol at random; None takes them in their order.
+        settings: How captions are written; as the weights say where it is not given. Nothing is reranked.
+        training: What the captioner learned from (see `training_sentences`), for the share of captions that are novel.
+        meteor: See `seesay.metrics.captions.caption_report`.
+        store: The folder of the feature store, where it is not the user's own.
+        on_progress: Called with the pictures that have features and all, then with those that have captions.
+    """
+    wanted = find_protocol(protocol)
+    settings = settings or Settings.of(model)
+    seconds: dict[str, float] = {}
+    with timed("features", seconds):
+        source = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+    with timed("perplexity", seconds):
+        perplexity = measure_perplexity(model, source)
+    with timed("captions", seconds):
+        written = caption_images(model, features_in(source), settings=settings, on_progress=on_progress)
+    best = [several[0] for several in written]
+    with timed("metrics", seconds):
+        known = None if training is None else [tokenize(sentence) for sentence in training]
+        words = [caption.words for caption in best]
+        figures = caption_report(words, references_of(source), perplexity=perplexity, training=known, meteor=meteor)
+    texts = {item.name: caption.text for item, caption in zip(source.collection.items, best, strict=True)}
+    counts = len(source.collection), len(source.sentences)
+    return CaptionEvaluation(wanted, seed, figures, describe_decoding(settings), texts, *counts, seconds)
+
+
+def rounded(figures: Mapping[str, Any]) -> dict[str, float | None]:
+    """Four decimals, of which papers print three at most."""
+    return {name: None if value is None else round(value, 4) for name, value in figures.items()}
+
+
+def describe_decoding(settings: Settings) -> str:
+    """How captions are written, in a word or two.
+
+    Example:
+        >>> describe_decoding(Settings(beam=3)), describe_decoding(Settings(beam=1))
+        ('beam 3', 'greedy')
+        >>> describe_decoding(Settings(beam=5, length_power=0.7))
+        'beam 5, length power 0.7'
+    """
+    power = f", length power {settings.length_power:g}" if settings.length_power else ""
+    power += f", {settings.min_length} words or more" if settings.min_length > 1 else ""
+    return f"beam {settings.beam}{power}" if settings.beam > 1 or power else "greedy"
+
+
+def training_sentences(weights: Weights) -> list[str] | None:
+    """The sentences that weights learned from; None where a collection of theirs is not to be found here."""
+    if "recipe" not in weights.about:
+        return None
+    try:
+        recipes = Recipe.from_dict(weights.about["recipe"]).data.train
+        return [sentence for recipe in recipes for sentence in read_collection(recipe).sentences]
+    except SeesayError:
+        return None
+
+
+def references_of(source: Source) -> list[list[list[str]]]:
+    """The tokens of all sentences of each image."""
+    return [[tokenize(sentence) for sentence in item.sentences] for item in source.collection.items]
+
+
+def features_in(source: Source) -> FeatureTable:
+    """The features of a source that has pictures."""
+    assert source.table is not None
+    return source.table

@@ -1,0 +1,249 @@
+"""What consensus reranking gains: m-RNN's Table 8.
+
+The same hypotheses are ordered by what people said about the nearest training pictures, once by BLEU and once by CIDEr,
+and by what they said about the picture itself: the oracle, which shows how much there is to gain.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seesay.captioning import Settings, caption_images, refine_pictures
+from seesay.consensus import KS, PAPER_K_M, Consensus, Metric, choose_k_m, nearest, oracle_scores, rerank
+from seesay.data import Collection
+from seesay.errors import SeesayError
+from seesay.evaluation.captions import features_in, references_of, rounded
+from seesay.evaluation.protocols import Protocol, find_protocol, read_measured, timed
+from seesay.images.extraction import Progress, features_of
+from seesay.metrics.captions import caption_report
+from seesay.models.base import Captioner
+from seesay.training.sources import Source
+
+NAMES: Final[Mapping[Metric, str]] = {"bleu": "BLEU", "cider": "CIDEr"}
+
+Hypotheses = list[list[list[str]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Bank:
+    """Captioned pictures among which neighbours are looked for.
+
+    Attributes:
+        name: Of the collection.
+        keys: Content keys of the pictures.
+        vectors: (n_pictures, D) as the captioner sees them.
+        captions: Tokens, picture by picture.
+    """
+
+    name: str
+    keys: list[str]
+    vectors: NDArray[np.float32]
+    captions: Hypotheses
+
+    def without(self, source: Source) -> "Bank":
+        """Leave out pictures that are measured on: those who captioned a picture do not help to caption it.
+
+        Raises:
+            SeesayError: No picture is left.
+        """
+        measured = set(features_in(source).keys)
+        kept = [place for place, key in enumerate(self.keys) if key not in measured]
+        if not kept:
+            raise SeesayError(
+                f"all pictures of the references {self.name} are measured on",
+                hint="--references with a collection that has a train split",
+            )
+        keys, captions = [self.keys[place] for place in kept], [self.captions[place] for place in kept]
+        return Bank(self.name, keys, self.vectors[kept], captions)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How many neighbours count, and how many of their captions."""
+
+    k: int
+    m: int
+
+
+def given_settings(settings: Settings, k: int | None = None, m: int | None = None) -> dict[Metric, Setting]:
+    """k and m of each similarity: as given, else as the weights say for theirs, else what the paper chose on COCO.
+
+    Example:
+        >>> given_settings(Settings(metric="cider", k=40, m=75))
+        {'bleu': Setting(k=60, m=175), 'cider': Setting(k=40, m=75)}
+        >>> given_settings(Settings(), k=20)
+        {'bleu': Setting(k=20, m=175), 'cider': Setting(k=20, m=125)}
+    """
+    own = {metric: (settings.k, settings.m) if metric == settings.metric else PAPER_K_M[metric] for metric in NAMES}
+    return {metric: Setting(k or own[metric][0], m or own[metric][1]) for metric in NAMES}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table."""
+
+    name: str
+    figures: Mapping[str, float | None]
+    setting: Setting | None = None
+
+
+def read_bank(
+    model: Captioner, collection: Collection, *, store: Path | None = None, on_progress: Progress | None = None
+) -> Bank:
+    """The training pictures of a collection, or all where it has no splits, as a captioner sees them.
+
+    Raises:
+        SeesayError: None of the pictures is there, or one is broken.
+    """
+    collection = (collection.split("train") if "train" in collection.splits else collection).with_images()
+    if not collection.items:
+        raise SeesayError(
+            f"{collection.name} has no pictures to find neighbours among", hint=f"seesay data check {collection.root}"
+        )
+    table = features_of(collection.images, model.feature_spec, model.outputs, root=store, on_progress=on_progress)
+    return Bank(collection.name, table.keys, refine_pictures(model, table), references_of(Source.of(collection, table)))
+
+
+def write_hypotheses(
+    model: Captioner, source: Source, settings: Settings, *, on_progress: Progress | None = None
+) -> Hypotheses:
+    """The best sentences of a beam as wide as `settings.candidates`, for each picture."""
+    n, table = settings.candidates, features_in(source)
+    wide = replace(settings, beam=n)
+    written = caption_images(model, table, n_best=n, settings=wide, on_progress=on_progress)
+    return [[list(caption.words) for caption in several] for several in written]
+
+
+def choose_settings(
+    model: Captioner, bank: Bank, dev: Source, settings: Settings, *, on_progress: Progress | None = None
+) -> dict[Metric, Setting]:
+    """k and m for each similarity, by what the reranked captions of dev pictures reach in it."""
+    bank = bank.without(dev)
+    hypotheses = write_hypotheses(model, dev, settings, on_progress=on_progress)
+    near = nearest(refine_pictures(model, features_in(dev)), bank.vectors, max(KS))
+    ks = [k for k in KS if k <= near.shape[1]] or [near.shape[1]]
+    chosen = {}
+    for metric in NAMES:
+        similarities = Consensus(bank.captions, metric).similarities(hypotheses, near)
+        best = choose_k_m(similarities, hypotheses, references_of(dev), metric=metric, ks=ks)
+        chosen[metric] = Setting(best.k, best.m)
+    return chosen
+
+
+@dataclass(frozen=True)
+class RerankingEvaluation:
+    """What the hypotheses reach in several orders, on a split under a protocol.
+
+    Attributes:
+        rows: Reranked by BLEU, by CIDEr, and the oracle of each.
+        references: The collection that neighbours were looked for in.
+        n_references: How many pictures of it there are.
+        n_hypotheses: For each image.
+        chosen_on: The split on which k and m were chosen; None where they were given.
+        n_images: Images that were captioned.
+        n_sentences: Sentences that people wrote about them.
+        seconds: How long the parts took.
+    """
+
+    protocol: Protocol
+    seed: int | None
+    rows: tuple[Row, ...]
+    references: str
+    n_references: int
+    n_hypotheses: int
+    chosen_on: str | None
+    n_images: int
+    n_sentences: int
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def to_report(self) -> dict[str, Any]:
+        """The part of a report that this is."""
+        about = {name: getattr(self, name) for name in ("references", "n_references", "n_hypotheses", "chosen_on")}
+        rows = [
+            {"name": row.name, **(asdict(row.setting) if row.setting else {}), **rounded(row.figures)}
+            for row in self.rows
+        ]
+        return {"reranking": {**about, "rows": rows}}
+
+
+def evaluate_reranking(
+    model: Captioner,
+    collection: Collection,
+    references: Collection,
+    protocol: str = "full",
+    *,
+    seed: int | None = None,
+    settings: Settings | None = None,
+    k_m: Mapping[Metric, Setting] | None = None,
+    dev: Collection | None = None,
+    store: Path | None = None,
+    on_progress: Progress | None = None,
+) -> RerankingEvaluation:
+    """Write several hypotheses for every picture and measure those that each way of reranking puts first.
+
+    Args:
+        model: Any captioner.
+        collection: The images to measure on, one split of a collection.
+        references: Whose training pictures are the neighbours; those that are measured on do not count.
+        protocol: As for retrieval; the images of all folds are measured together.
+        seed: Draws the images of a protocol at random; None takes them in their order.
+        settings: How hypotheses are written; as the weights say where it is not given.
+        k_m: Neighbours and captions of each similarity; as `given_settings` has them where it is not given.
+        dev: A split on which to choose them instead.
+        store: The folder of the feature store, where it is not the user's own.
+        on_progress: Called with what is done and all, one thing after the other.
+    """
+    wanted = find_protocol(protocol)
+    settings = settings or Settings.of(model)
+    seconds: dict[str, float] = {}
+    with timed("features", seconds):
+        bank = read_bank(model, references, store=store, on_progress=on_progress)
+        source = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+        bank = bank.without(source)
+    k_m = k_m or given_settings(settings)
+    if dev is not None:
+        with timed("choosing", seconds):
+            full = find_protocol("full")
+            chosen_on = read_measured(model, dev, full, store=store, on_progress=on_progress)
+            k_m = choose_settings(model, bank, chosen_on, settings, on_progress=on_progress)
+    with timed("hypotheses", seconds):
+        hypotheses = write_hypotheses(model, source, settings, on_progress=on_progress)
+    with timed("reranking", seconds):
+        rows = measure_orders(model, bank, source, hypotheses, k_m)
+    return RerankingEvaluation(
+        protocol=wanted,
+        seed=seed,
+        rows=rows,
+        references=bank.name,
+        n_references=len(bank.keys),
+        n_hypotheses=settings.candidates,
+        chosen_on=dev.items[0].split if dev else None,
+        n_images=len(source.collection),
+        n_sentences=len(source.sentences),
+        seconds=seconds,
+    )
+
+
+def measure_orders(
+    model: Captioner, bank: Bank, source: Source, hypotheses: Hypotheses, k_m: Mapping[Metric, Setting]
+) -> tuple[Row, ...]:
+    """The figures of the hypotheses that stand first: by BLEU, by CIDEr, and by the oracle of each."""
+    references = references_of(source)
+    refined = refine_pictures(model, features_in(source))
+
+    def measure(scores: Sequence[Any]) -> dict[str, float | None]:
+        best = [several[0] for several in rerank(hypotheses, scores)]
+        report = cast(dict[str, float | None], caption_report(best, references))
+        return {name: value for name, value in report.items() if name not in ("perplexity", "novel")}
+
+    reranked, best_possible = [], []
+    for metric, name in NAMES.items():
+        near = nearest(refined, bank.vectors, k_m[metric].k)
+        scores = Consensus(bank.captions, metric).similarities(hypotheses, near).scores(k_m[metric].m)
+        reranked.append(Row(f"reranked by {name}", measure(scores), k_m[metric]))
+        best_possible.append(Row(f"oracle by {name}", measure(oracle_scores(hypotheses, references, metric))))
+    return (*reranked, *best_possible)

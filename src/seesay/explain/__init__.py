@@ -1,0 +1,1 @@
+"""Pictures that show what a model looked at."""

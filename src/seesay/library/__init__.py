@@ -1,0 +1,27 @@
+"""A library of photos that answers sentences: what is in it, how it is kept up to date, and how it is searched.
+
+Example:
+    >>> from seesay.library import Library
+    >>> with Library() as library:  # doctest: +SKIP
+    ...     library.index("~/Pictures")
+    ...     results = library.search("two dogs play in the snow")
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seesay.library.library import Library
+    from seesay.library.search import Result
+    from seesay.library.store import Filter, Photo
+
+__all__ = ["Filter", "Library", "Photo", "Result"]
+
+_HOMES = {"Library": "library", "Result": "search", "Filter": "store", "Photo": "store"}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module 'seesay.library' has no attribute {name!r}")
+    return getattr(import_module(f"seesay.library.{_HOMES[name]}"), name)

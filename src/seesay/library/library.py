@@ -1,0 +1,289 @@
+"""A person's library of photos, with everything that one does with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from seesay.errors import SeesayError
+from seesay.library.database import set_aside
+from seesay.library.encoding import Encoder, WeightsEncoder
+from seesay.library.places import absolute, library_dir, rebased, resolve_folder, without
+from seesay.library.search import Parts, Result, Sentence, find_photos
+from seesay.library.sqlite import SqliteStore
+from seesay.library.store import Counts, Failure, Filter, Fingerprint, Folder, Photo, Store, Vector
+from seesay.library.tags import find_clues
+
+if TYPE_CHECKING:
+    from seesay.library.index import Indexed, Progress
+
+DEFAULT_MODEL = "vse"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a library holds and where.
+
+    Attributes:
+        folders: The indexed folders with how much of each.
+        agrees: Whether the vectors are those of the weights that are installed.
+    """
+
+    name: str
+    fingerprint: Fingerprint | None
+    agrees: bool
+    counts: Counts
+    folders: tuple[tuple[Folder, Counts], ...]
+
+
+class Library:
+    """Photos of any number of folders, found by what they show.
+
+    Args:
+        location: The library's folder; by default the person's own (`library_dir`).
+        model: Weights by name or folder; by default those that the library was made with.
+
+    Example:
+        >>> library = Library()  # doctest: +SKIP
+        >>> library.index("~/Pictures").n_added  # doctest: +SKIP
+        1250
+        >>> for result in library.search("two dogs play in the snow", top=3):  # doctest: +SKIP
+        ...     print(f"{result.score:.2f} {result.path}")
+        0.71 /home/ada/Pictures/2019/IMG_2044.jpg
+    """
+
+    def __init__(
+        self,
+        location: Path | str | None = None,
+        *,
+        model: str | Path | None = None,
+        store: Store | None = None,
+        encoder: Encoder | None = None,
+    ) -> None:
+        self.store = store or SqliteStore(Path(location).expanduser() if location else library_dir())
+        made_with = self.store.fingerprint()
+        self.encoder: Encoder = encoder or WeightsEncoder(model or (made_with.model if made_with else DEFAULT_MODEL))
+
+    def __enter__(self) -> "Library":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back what it holds open."""
+        self.store.close()
+
+    def folders(self) -> list[Folder]:
+        """The indexed folders."""
+        return self.store.folders()
+
+    def index(
+        self,
+        folder: Path | str,
+        *,
+        exclude: Sequence[str] | None = None,
+        retry: bool = False,
+        workers: int = 0,
+        on_progress: "Progress | None" = None,
+    ) -> "Indexed":
+        """Bring the library up to date with a folder, which it remembers.
+
+        Args:
+            folder: Photos below it are indexed; a folder inside one that is indexed is brought up to date alone.
+            exclude: Patterns of what is left out (`seesay.library.ignoring`); by default those of last time.
+            retry: Try again what could not be used, though it has not changed.
+            workers: Threads; 0 takes one per core.
+            on_progress: Told how many of the files that had to be looked at are done, and how many there are.
+
+        Raises:
+            SeesayError: The folder does not exist, somebody else is indexing, or the library was made with other
+                weights.
+        """
+        from seesay.library.index import index_folder
+
+        path = resolve_folder(folder)
+        with self.store.writing():
+            self._agree(start=True)
+            root = self._root_of(path, exclude)
+            below = path if path != root.path else None
+            return index_folder(
+                self.store, root, self.encoder, below=below, retry=retry, workers=workers, on_progress=on_progress
+            )
+
+    def _root_of(self, path: Path, exclude: Sequence[str] | None) -> Folder:
+        """The remembered folder that a path belongs to; it is remembered where there is none."""
+        folders = self.store.folders()
+        for known in folders:
+            if path == known.path:
+                if exclude is None or tuple(exclude) == known.exclude:
+                    return known
+                changed = replace(known, exclude=tuple(exclude))
+                self.store.set_folders([changed if folder is known else folder for folder in folders])
+                return changed
+            if path.is_relative_to(known.path):
+                if exclude:
+                    raise SeesayError(
+                        f"{path} lies in {known.path}, which is indexed as a whole",
+                        hint=f"seesay index {known.path} --exclude PATTERN",
+                    )
+                return known
+        inner = [folder for folder in folders if folder.path.is_relative_to(path)]
+        kept = [pattern for folder in inner for pattern in rebased(folder, path)]
+        added = Folder(path, (*(exclude or ()), *kept))
+        self.store.set_folders([*(folder for folder in folders if folder not in inner), added])
+        return added
+
+    def _agree(self, *, start: bool = False) -> None:
+        """Make sure that the library's vectors are those of the encoder."""
+        held, own = self.store.fingerprint(), self.encoder.fingerprint
+        if held == own:
+            return
+        if held is not None:
+            raise SeesayError(
+                f"the library {self.store.name} was made with {held.model} ({held.weights}, {held.features}), "
+                f"not with {own.model} ({own.weights}, {own.features})",
+                hint=f"seesay library rebuild --model {own.model}",
+            )
+        if start:
+            self.store.start(own)
+
+    def search(
+        self,
+        query: str = "",
+        *,
+        folders: Sequence[Path | str] = (),
+        like: Sequence[Path | str | bytes] = (),
+        plus: Sequence[str] = (),
+        minus: Sequence[str] = (),
+        where: Filter | None = None,
+        top: int = 20,
+        min_score: float | None = None,
+        sort: str = "score",
+    ) -> list[Result]:
+        """The photos that fit a query best; what the disk holds by now is not looked at.
+
+        Args:
+            query: A sentence; may be empty where `like` or `plus` say what is wanted.
+            folders: Only photos below these.
+            like: Photos, in the library or not, that the results are to be like.
+            plus: Further sentences that a photo is to fit.
+            minus: Sentences that it is not to fit.
+            where: Which photos count, by date, camera and place.
+            top: How many, copies not counted.
+            min_score: Leave out what scores less.
+            sort: `score`, or `date`, those same photos latest first.
+        """
+        self._agree()
+        parts = Parts(
+            fits=tuple(self._sentence(text) for text in (query, *plus) if text.strip()),
+            unlike=tuple(self._sentence(text) for text in minus if text.strip()),
+            like=tuple(self._vector_of(photo) for photo in like),
+        )
+        where = where or Filter()
+        if folders:
+            where = replace(where, folders=tuple(resolve_folder(folder) for folder in folders))
+        return find_photos(self.store, parts, self.encoder.calibration, where, top=top, min_score=min_score, sort=sort)
+
+    def _sentence(self, text: str) -> Sentence:
+        counts = self.encoder.count_words(text)
+        vector, clues = self.encoder.encode_text(text), find_clues(counts)
+        if clues and not any(counts.values()):
+            vector = np.zeros_like(vector)  # words that were never seen have no direction
+        return Sentence(vector, len(counts), clues)
+
+    def _vector_of(self, photo: Path | str | bytes) -> Vector:
+        from seesay.images.io import open_image
+
+        image = open_image(photo, at_least=self.encoder.pixels)
+        return np.asarray(self.encoder.encode_photos([image])[0][0], np.float32)
+
+    def latest(self, n: int = 20, *, where: Filter | None = None) -> list[Photo]:
+        """The photos of the latest dates."""
+        return self.store.latest(n, where or Filter())
+
+    def photo(self, photo_id: int) -> Photo | None:
+        """A photo by its id."""
+        return self.store.photo(photo_id)
+
+    def thumbnail(self, photo_id: int) -> bytes | None:
+        """A photo's small JPEG, without metadata."""
+        return self.store.thumbnail(photo_id)
+
+    def failures(self, folders: Sequence[Path | str] = ()) -> list[Failure]:
+        """Files that could not be used, with the reasons."""
+        return self.store.failures([absolute(folder) for folder in folders])
+
+    def status(self) -> Status:
+        """What the library holds."""
+        held = self.store.fingerprint()
+        return Status(
+            name=self.store.name,
+            fingerprint=held,
+            agrees=held is None or held == self.encoder.fingerprint,
+            counts=self.store.counts(),
+            folders=tuple((folder, self.store.counts([folder.path])) for folder in self.store.folders()),
+        )
+
+    def forget(self, folder: Path | str) -> int:
+        """Remove everything below a folder from the library, whether or not it exists; the photos themselves stay.
+
+        A folder inside one that is indexed is left out of it from here on.
+
+        Returns:
+            How many photos and failures were removed.
+
+        Raises:
+            SeesayError: The library knows nothing of it.
+        """
+        path = absolute(folder)
+        with self.store.writing():
+            folders = self.store.folders()
+            files = self.store.files(path)
+            kept = [without(known, path) for known in folders if not known.path.is_relative_to(path)]
+            if not files and len(kept) == len(folders):
+                raise SeesayError(
+                    f"the library knows nothing of {path}", allowed=[str(known.path) for known in folders] or None
+                )
+            self.store.set_folders(kept)
+            self.store.forget(files)
+            self.store.drop_unused()
+        return len(files)
+
+    def rebuild(
+        self, folders: Sequence[Path | str] = (), *, workers: int = 0, on_progress: "Progress | None" = None
+    ) -> "dict[Path, Indexed]":
+        """Encode every photo again, with this library's model; interrupted, `index` goes on where it was.
+
+        Args:
+            folders: To be indexed beside those that the library knows.
+
+        Returns:
+            What was done for each folder; one that is not there at the moment is left out.
+        """
+        from seesay.library.index import index_folder
+
+        paths = [resolve_folder(folder) for folder in folders]
+        with self.store.writing():
+            self.store.start(self.encoder.fingerprint)
+            for path in paths:
+                self._root_of(path, None)
+            return {
+                folder.path: index_folder(self.store, folder, self.encoder, workers=workers, on_progress=on_progress)
+                for folder in self.store.folders()
+                if folder.path.is_dir()
+            }
+
+
+def recover(location: Path | str | None = None) -> Path | None:
+    """Set aside a library that is too damaged to be opened; says where it is then, None where all is well."""
+    folder = Path(location).expanduser() if location else library_dir()
+    try:
+        SqliteStore(folder).close()
+    except SeesayError as error:
+        if "is damaged" not in error.what:
+            raise
+        return set_aside(folder)
+    return None

@@ -1,0 +1,109 @@
+"""The library's tables in SQLite, as numbered steps from nothing to the present.
+
+A step that has been released is never changed: a change is another step. `PRAGMA user_version` counts those that a
+file has had. All that are missing are taken in one transaction, so a killed process leaves the file as it was.
+"""
+
+import sqlite3
+
+from seesay.errors import SeesayError
+
+APPLICATION_ID = 0x53454553  # "SEES": tells a library from any other SQLite file
+
+MIGRATIONS = (
+    """
+    CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE folders (path BLOB PRIMARY KEY, exclude TEXT NOT NULL) WITHOUT ROWID;
+
+    -- Vectors and thumbnails have tables of their own: what lists contents must not read past them.
+    CREATE TABLE contents (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        digest TEXT NOT NULL UNIQUE,
+        width INTEGER NOT NULL,
+        height INTEGER NOT NULL,
+        taken TEXT,
+        camera TEXT
+    );
+    CREATE TABLE vectors (
+        content INTEGER PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE,
+        vector BLOB NOT NULL
+    );
+    CREATE TABLE thumbnails (
+        content INTEGER PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE,
+        jpeg BLOB NOT NULL
+    );
+    CREATE TABLE tags (
+        class INTEGER NOT NULL,
+        content INTEGER NOT NULL REFERENCES contents (id) ON DELETE CASCADE,
+        probability REAL NOT NULL,
+        PRIMARY KEY (class, content)
+    ) WITHOUT ROWID;
+    CREATE INDEX tags_by_content ON tags (content);
+
+    CREATE TABLE photos (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        path BLOB NOT NULL UNIQUE,
+        size INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL,
+        date TEXT NOT NULL,
+        content INTEGER NOT NULL REFERENCES contents (id)
+    );
+    CREATE INDEX photos_by_content ON photos (content);
+    CREATE INDEX photos_by_date ON photos (date);
+    CREATE TABLE failures (
+        path BLOB PRIMARY KEY,
+        size INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL,
+        reason TEXT NOT NULL,
+        hint TEXT
+    ) WITHOUT ROWID;
+    """,
+)
+
+
+def migrate(connection: sqlite3.Connection, name: str) -> None:
+    """Bring a library's tables to the present; one that is there already is not touched.
+
+    Args:
+        connection: In autocommit mode.
+        name: What error messages call the library.
+
+    Raises:
+        SeesayError: The file belongs to another program, or to a later seesay.
+
+    Example:
+        >>> connection = sqlite3.connect(":memory:", isolation_level=None)
+        >>> migrate(connection, "a library")
+        >>> connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+        True
+    """
+    version = _version(connection, name)
+    if version == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Read again: another process may have done the work while this one waited for its turn.
+        for step in MIGRATIONS[_version(connection, name) :]:
+            for statement in step.split(";"):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection, name: str) -> int:
+    """How many steps a library has had."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if application != APPLICATION_ID and (version or n_tables):
+        raise SeesayError(f"{name} is a database of another program", hint="choose another place by SEESAY_LIBRARY")
+    if version > len(MIGRATIONS):
+        raise SeesayError(
+            f"{name} has format {version}, this seesay knows formats up to {len(MIGRATIONS)}",
+            hint="pip install -U seesay",
+        )
+    return int(version)

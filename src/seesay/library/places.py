@@ -1,0 +1,55 @@
+"""Where things are: the library itself, the folders of photos, and what is left out of them."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from seesay.errors import SeesayError
+from seesay.library.ignoring import pattern_for
+from seesay.library.store import Folder
+
+
+def library_dir() -> Path:
+    """Where a person's library is: `SEESAY_LIBRARY`, else the user's data folder."""
+    if chosen := os.environ.get("SEESAY_LIBRARY"):
+        return Path(chosen).expanduser()
+    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(base).expanduser() / "seesay" / "library"
+
+
+def absolute(folder: Path | str) -> Path:
+    """An absolute path without links in it, which need not exist."""
+    return Path(folder).expanduser().resolve()
+
+
+def resolve_folder(folder: Path | str) -> Path:
+    """The folder that a person means, checked to exist."""
+    try:
+        path = absolute(folder)
+        if path.is_dir():
+            return path
+    except (OSError, ValueError) as error:  # a name too long, or with a null in it
+        raise SeesayError(f"there is no folder {str(folder)!r}: {error}") from error
+    what = "is a file" if path.exists() else "does not exist"
+    raise SeesayError(f"the folder {folder} {what}", allowed="a folder that holds photos")
+
+
+def without(folder: Folder, part: Path) -> Folder:
+    """A folder that leaves out a part of it, where that is one."""
+    if not part.is_relative_to(folder.path):
+        return folder
+    return replace(folder, exclude=tuple(dict.fromkeys([*folder.exclude, pattern_for(part, folder.path)])))
+
+
+def rebased(folder: Folder, outer: Path) -> list[str]:
+    """A folder's patterns as they are written from a folder above it.
+
+    Example:
+        >>> rebased(Folder(Path("/photos/2019"), ("*.tif", "/drafts/")), Path("/photos"))
+        ['/2019/**/*.tif', '/2019/drafts/']
+    """
+    start = f"/{folder.path.relative_to(outer)}"
+    return [
+        f"{start}/{pattern.lstrip('/')}" if "/" in pattern.rstrip("/") else f"{start}/**/{pattern}"
+        for pattern in folder.exclude
+    ]

@@ -1,0 +1,188 @@
+"""The first stage of search: every photo by its one vector, best first, with scores that mean something.
+
+A query may have several parts: sentences that the photo is to fit, sentences that it is not to fit, and photos that it
+is to be like. Where the weights are calibrated and no photo is given, the score is the probability that all of it
+holds, the parts taken as independent. Vectors of photos and of sentences are not equally far apart, so with a photo in
+the query the score is the plain cosine.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from seesay.errors import SeesayError
+from seesay.library.calibration import Calibration, word_for
+from seesay.library.store import Filter, Hit, Photo, Store, Vector
+from seesay.library.tags import Clue, shown_names
+
+SORTS = ("score", "date")
+NEAR_IDENTICAL = 0.96
+"""Cosine from which two photos are the same one, enlarged or compressed again; different ones stay below 0.93."""
+_CANDIDATES = 1000
+"""How many are looked at where the parts of a query have to be weighed against each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A part of a query.
+
+    Attributes:
+        vector: (D,), of unit length, or of length zero where no word of it is known.
+        n_words: How many content words it has.
+        clues: What its rare words say about tags.
+    """
+
+    vector: Vector
+    n_words: int
+    clues: tuple[Clue, ...] = ()
+
+    @property
+    def classes(self) -> set[int]:
+        return {number for clue in self.clues for number in clue.classes}
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A query as a search sees it.
+
+    Attributes:
+        fits: Sentences that the photo is to fit.
+        unlike: Sentences that it is not to fit.
+        like: Vectors of photos that it is to be like.
+    """
+
+    fits: tuple[Sentence, ...] = ()
+    unlike: tuple[Sentence, ...] = ()
+    like: tuple[Vector, ...] = ()
+
+    def direction(self) -> Vector:
+        """Where everything that is wanted lies: (D,)."""
+        total = np.sum([*(sentence.vector for sentence in self.fits), *self.like], axis=0)
+        return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12), np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A photo that was found.
+
+    Attributes:
+        photo: Of several copies the one that the library has had longest.
+        score: From 0 to 1 where it is a probability; higher is better.
+        word: The probability in a word; None where the score is none.
+        copies: The same photo under other paths: the same bytes, or so near that they are the same picture.
+        tags: What the image classifier calls it, likeliest first.
+    """
+
+    photo: Photo
+    score: float
+    word: str | None
+    copies: tuple[Photo, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        return self.photo.path
+
+
+def find_photos(
+    store: Store,
+    parts: Parts,
+    calibration: Calibration | None,
+    where: Filter,
+    *,
+    top: int = 20,
+    min_score: float | None = None,
+    sort: str = "score",
+) -> list[Result]:
+    """The photos that fit a query best.
+
+    Args:
+        top: How many, copies not counted.
+        min_score: Leave out what scores less.
+        sort: `score`, best first, or `date`, those same photos latest first.
+    """
+    if sort not in SORTS:
+        raise SeesayError(f"cannot sort by {sort!r}", allowed=SORTS)
+    if top < 1:
+        raise SeesayError(f"the best {top} photos are wanted", allowed="1 or more")
+    if not parts.fits and not parts.like:
+        raise SeesayError("the query asks for nothing", allowed="a sentence, or a photo to be like")
+    direction = parts.direction()
+    n = 2 * top + 32 if len(parts.fits) + len(parts.like) == 1 and not parts.unlike else max(_CANDIDATES, 4 * top)
+    worth = _worth(store, parts)
+    bonus: dict[int, float] = {}
+    for added in worth[: len(parts.fits)]:
+        for content, more in added.items():
+            bonus[content] = bonus.get(content, 0.0) + more
+    while True:
+        hits = store.nearest(direction, n, where, bonus)
+        results = _fold(_ranked(hits, parts, worth, calibration))
+        if len(results) >= top or len(hits) < n:
+            break
+        n *= 4  # so many copies that too few photos are left
+    results = [result for result in results if min_score is None or result.score >= min_score][:top]
+    if sort == "date":
+        results.sort(key=lambda result: result.photo.date, reverse=True)
+    tags = store.tags([result.photo.content for result in results])
+    return [replace(result, tags=shown_names(tags.get(result.photo.content, ()))) for result in results]
+
+
+def _worth(store: Store, parts: Parts) -> list[dict[int, float]]:
+    """For each sentence, those to fit first, what its clues add to the cosine of some contents."""
+    sentences = [*parts.fits, *parts.unlike]
+    classes = sorted({number for sentence in sentences for number in sentence.classes})
+    tagged = store.tagged(classes) if classes else {}
+    return [
+        {content: sum(clue.worth(tags) for clue in sentence.clues) for content, tags in tagged.items()}
+        if sentence.clues
+        else {}
+        for sentence in sentences
+    ]
+
+
+def _ranked(
+    hits: Sequence[Hit], parts: Parts, worth: Sequence[dict[int, float]], calibration: Calibration | None
+) -> list[tuple[float, str | None, Hit]]:
+    """Hits with score and word, best first."""
+    if not hits:
+        return []
+    vectors = np.stack([hit.vector for hit in hits])  # (n, D)
+    cosines = [
+        vectors @ sentence.vector + np.array([added.get(hit.photos[0].content, 0.0) for hit in hits])
+        for sentence, added in zip((*parts.fits, *parts.unlike), worth, strict=True)
+    ]
+    fits, unlike = cosines[: len(parts.fits)], cosines[len(parts.fits) :]
+    probable = calibration is not None and not parts.like
+    if calibration is not None and probable:
+        scores = np.prod(
+            [calibration.probability(cosine, s.n_words) for cosine, s in zip(fits, parts.fits, strict=True)], axis=0
+        )
+    else:
+        similar = [vectors @ vector for vector in parts.like]
+        # The length of the sum of unit vectors is what makes it a cosine again.
+        length = float(np.linalg.norm(np.sum([*(s.vector for s in parts.fits), *parts.like], axis=0)))
+        scores = np.sum([*fits, *similar], axis=0).astype(np.float64) / max(length, 1.0)
+    for cosine, sentence in zip(unlike, parts.unlike, strict=True):
+        if calibration is None:
+            scores = scores - np.maximum(cosine, 0)
+        else:
+            scores = scores * (1 - calibration.probability(cosine, sentence.n_words))
+    order = np.argsort(-scores, kind="stable")
+    return [(float(scores[row]), word_for(float(scores[row])) if probable else None, hits[row]) for row in order]
+
+
+def _fold(ranked: Sequence[tuple[float, str | None, Hit]]) -> list[Result]:
+    """Results without copies of better ones, each with its copies."""
+    results: list[Result] = []
+    kept = np.zeros((len(ranked), len(ranked[0][2].vector) if ranked else 0), np.float32)
+    for score, word, hit in ranked:
+        near = kept[: len(results)] @ hit.vector
+        if len(near) and near.max() >= NEAR_IDENTICAL:
+            twin = int(near.argmax())
+            results[twin] = replace(results[twin], copies=results[twin].copies + hit.photos)
+        else:
+            kept[len(results)] = hit.vector
+            results.append(Result(hit.photos[0], score, word, hit.photos[1:]))
+    return results

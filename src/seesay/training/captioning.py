@@ -1,0 +1,143 @@
+"""Learning to write: the task of every captioner.
+
+The cost is the mean number of bits a word costs given its picture and the words before it (m-RNN Eq. 6, in nats), over
+the words and ends of sentence of the batch. A captioner that is to be used without sums over the words also pays for
+the logarithm of that sum.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from seesay.captioning import FREQUENCIES, KNOWS_RARE
+from seesay.decoding import greedy
+from seesay.errors import SeesayError
+from seesay.images.features import Features
+from seesay.metrics.captions import caption_report, perplexity
+from seesay.metrics.frequencies import DocumentFrequencies
+from seesay.models.base import Captioner, Matcher, without_dropout
+from seesay.text.tokens import tokenize
+from seesay.training.batching import Indices
+from seesay.training.recipe import Recipe
+from seesay.training.sources import Source, SourceBatches
+from seesay.training.task import Loss
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A whole batch: which source, which of its pictures, which sentences."""
+
+    source: int
+    images: Indices
+    texts: list[str]
+
+
+class CaptioningTask:
+    """A captioner, the collections it learns from, and the collection it is measured on."""
+
+    def __init__(self, model: Captioner, sources: Sequence[Source], dev: Source, recipe: Recipe) -> None:
+        if any(source.table is None for source in sources):
+            raise SeesayError(
+                f"recipe {recipe.name}: a captioner learns from pictures", allowed="sentences_only = false"
+            )
+        self._model = model
+        self.sources = list(sources)
+        self.dev = dev
+        self.recipe = recipe
+        self._batches = SourceBatches(sources, recipe)
+
+    @property
+    def model(self) -> Captioner:
+        return self._model
+
+    def n_batches(self, epoch: int) -> int:
+        return self._batches.count(epoch)
+
+    def batch(self, epoch: int, index: int) -> Batch:
+        place, examples = self._batches.take(epoch, index)
+        source = self.sources[place]
+        return Batch(place, source.image_of[examples], [source.sentences[example] for example in examples])
+
+    def loss(self, batch: Batch, rank: int, world: int) -> Loss:
+        own = slice(rank, None, world)
+        images = self.model.encode_images(read_rows(self.sources[batch.source], batch.images[own].tolist()))
+        logits, wanted, _ = self.model.word_logits(images, batch.texts[own])
+        _, _, lengths = self.model.predicted_rows(batch.texts)
+        n_words = int(lengths.sum())
+        cost = F.cross_entropy(logits, wanted, reduction="sum")
+        if self.model.self_normalise:
+            cost = cost + self.model.self_normalise * logits.logsumexp(-1).square().sum()
+        return Loss.of_own_part(cost / n_words, world)
+
+    def settle(self) -> None:
+        """Give the model what it keeps of training pictures: up to some thousand, drawn with the recipe's seed."""
+        pictures = [(place, row) for place, source in enumerate(self.sources) for row in range(len(source.table or ()))]
+        generator = torch.Generator().manual_seed(self.recipe.seed)
+        drawn = torch.randperm(len(pictures), generator=generator)[:N_SETTLED].tolist()
+        rows = [read_rows(self.sources[pictures[index][0]], [pictures[index][1]]).pooled for index in drawn]
+        self.model.settle(Features(torch.cat(rows)))
+
+    def leave_beside(self, folder: Path) -> None:
+        """Write how many training pictures people use an n-gram for: reranking needs it where captions are few."""
+        distinct = {source.collection.fingerprint(): source.collection for source in self.sources}
+        captions = [
+            [tokenize(sentence) for sentence in item.sentences]
+            for collection in distinct.values()
+            for item in collection.items
+        ]
+        least = MIN_DOCUMENTS if len(captions) >= KNOWS_RARE else 1
+        DocumentFrequencies.build(captions, least).save(folder / FREQUENCIES)
+
+    def evaluate(self) -> dict[str, float]:
+        """Perplexity of the dev sentences, and the captions that are written greedily."""
+        return measure_captions(self.model, self.dev)
+
+    def measure(self, model: Matcher) -> dict[str, Any]:
+        """The figures of finished weights on dev."""
+        assert isinstance(model, Captioner)
+        return {"captions": measure_captions(model, self.dev)}
+
+
+N_SETTLED = 2000
+MIN_DOCUMENTS = 5
+"""Pictures that an n-gram has to be used for to be counted: rarer ones would make the table ten times as long."""
+
+
+def read_rows(source: Source, rows: Sequence[int]) -> Features:
+    """The features of some of the pictures of a source that has pictures."""
+    assert source.table is not None
+    return source.table.rows(rows)
+
+
+@torch.inference_mode()
+def measure_captions(model: Captioner, source: Source) -> dict[str, float]:
+    """Perplexity of a source's sentences, and the metrics of the captions that are written greedily."""
+    captions = []
+    with without_dropout(model):
+        for start in range(0, len(source.collection), 256):
+            rows = range(start, min(start + 256, len(source.collection)))
+            images = model.encode_images(read_rows(source, rows))
+            captions += [model.vocabulary.decode(found.words) for found in greedy(model, model.start(images))]
+    references = [[tokenize(sentence) for sentence in item.sentences] for item in source.collection.items]
+    report = caption_report(captions, references, perplexity=measure_perplexity(model, source), meteor=False)
+    return {name: value for name, value in report.items() if isinstance(value, float)}
+
+
+@torch.inference_mode()
+def measure_perplexity(model: Captioner, source: Source, *, batch: int = 128) -> float:
+    """Perplexity of a source's sentences given their pictures; the end of a sentence counts as a word."""
+    order = sorted(range(len(source.sentences)), key=lambda text: len(source.sentences[text].split()))
+    total, n_words = 0.0, 0
+    with without_dropout(model):
+        for start in range(0, len(order), batch):
+            own = order[start : start + batch]
+            sentences = [source.sentences[text] for text in own]
+            images = model.encode_images(read_rows(source, source.image_of[own].tolist()))
+            total += float(model.log_prob(images, sentences).sum())
+            n_words += int(model.predicted_rows(sentences)[2].sum())
+    return perplexity([total], [n_words], base=math.e)

@@ -1,0 +1,104 @@
+"""Trained weights as a library uses them."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from seesay.errors import SeesayError
+from seesay.library.encoding import WeightsEncoder
+from seesay.models import pretrained
+
+
+@pytest.fixture(scope="module")
+def weights(colours_run: Path) -> Path:
+    return colours_run / "weights"
+
+
+def test_vectors_are_those_of_the_model(weights: Path) -> None:
+    encoder, model = WeightsEncoder(weights), pretrained.load(weights)
+    images = [Image.new("RGB", (50, 40), colour) for colour in ("red", "blue")]
+    with encoder.at_work() as prepare:
+        prepare()
+        vectors, tags = encoder.encode_photos(images)
+    with torch.inference_mode():
+        expected = model.encode_images(model.features(images)).numpy()
+        text = model.encode_texts(["a red picture"]).numpy()[0]
+    np.testing.assert_allclose(vectors, expected, atol=1e-3)
+    np.testing.assert_allclose(encoder.encode_text("a red picture"), text, atol=1e-5)
+    for likeliest in tags:
+        probabilities = [p for _, p in likeliest]
+        assert probabilities == sorted(probabilities, reverse=True)
+        assert len(likeliest) <= 10
+        assert sum(probabilities) <= 1
+        assert all(0 <= number < 1000 for number, _ in likeliest)
+
+
+def test_the_fingerprint_names_weights_and_features(weights: Path) -> None:
+    fingerprint = WeightsEncoder(weights).fingerprint
+    assert fingerprint.model == str(weights)
+    assert fingerprint.features == pretrained.load(weights).feature_spec.name
+    assert fingerprint.dim == 16
+    assert WeightsEncoder("vse").fingerprint.model == "vse"
+
+
+def test_other_weights_have_another_fingerprint(weights: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(weights, copy)
+    before = WeightsEncoder(copy).fingerprint
+    assert before.weights == WeightsEncoder(weights).fingerprint.weights
+    data = bytearray((copy / "model.safetensors").read_bytes())
+    data[-1] ^= 1
+    (copy / "model.safetensors").write_bytes(data)
+    assert WeightsEncoder(copy).fingerprint != before
+
+
+def test_content_words_are_counted_as_training_saw_them(weights: Path) -> None:
+    counts = WeightsEncoder(weights).count_words("a red guitar and the picture of a red guitar")
+    assert counts == {"red": 8, "guitar": 0, "picture": 32}
+
+
+def test_the_calibration_travels_with_the_weights(weights: Path, tmp_path: Path) -> None:
+    assert WeightsEncoder(weights).calibration is None
+    copy = tmp_path / "copy"
+    shutil.copytree(weights, copy)
+    about = json.loads((copy / "config.json").read_text())
+    curve = {"slope": 8.0, "slope_per_word": 1.0, "offset": -3.0, "offset_per_word": -1.0}
+    (copy / "config.json").write_text(json.dumps(about | {"calibration": curve}))
+    calibration = WeightsEncoder(copy).calibration
+    assert calibration is not None
+    assert calibration.to_table() == curve
+
+
+def test_weights_that_do_not_exist_are_answered_with_those_that_do() -> None:
+    with pytest.raises(SeesayError, match=r"there are no weights 'vsee'\n  allowed: .*vse"):
+        WeightsEncoder("vsee")
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"format": 2, "name": "x", "family": "vse", "config": {}, "features": {}}']
+)
+def test_a_config_that_cannot_be_read_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(SeesayError, match=r"config\.json"):
+        WeightsEncoder(tmp_path)
+
+
+def test_a_query_needs_neither_torch_nor_pictures(weights: Path) -> None:
+    program = (
+        "import sys\n"
+        "from seesay.library.library import Library\n"
+        f"with Library(sys.argv[1], model={str(weights)!r}) as library:\n"
+        "    library.store.start(library.encoder.fingerprint)\n"
+        "    assert library.search('a red picture') == []\n"
+        "print([name for name in ('torch', 'PIL', 'spacy', 'cv2', 'matplotlib') if name in sys.modules])\n"
+    )
+    place = weights.parent / "library"
+    finished = subprocess.run([sys.executable, "-c", program, place], capture_output=True, text=True, timeout=120)
+    assert finished.stdout == "[]\n", finished.stderr

@@ -1,0 +1,156 @@
+"""The derived matrix is right whatever happens to its files, and is written no oftener than it has to be."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seesay.library import keeper, matrix
+from seesay.library.keeper import MatrixKeeper
+from seesay.library.sqlite import SqliteStore
+from seesay.library.store import Filter, Fingerprint
+
+Put = Callable[..., None]
+AXES = {"/a.jpg": [1.0, 0, 0], "/b.jpg": [0, 1.0, 0], "/c.jpg": [0, 0, 1.0]}
+
+
+def found(store: SqliteStore) -> list[str]:
+    query = np.array([3, 2, 1], np.float32) / 14**0.5
+    return [hit.photos[0].path.name for hit in store.nearest(query, 9, Filter())]
+
+
+def files(store: SqliteStore) -> list[str]:
+    return sorted(path.name for path in store.folder.iterdir() if path.name.startswith((".matrix", "matrix")))
+
+
+def written(store: SqliteStore) -> str:
+    return str(json.loads((store.folder / "matrix.json").read_text())["rows"])
+
+
+def test_the_matrix_is_written_once_and_later_vectors_are_appended_in_memory(store: SqliteStore, put: Put) -> None:
+    put(dict(list(AXES.items())[:2]))
+    assert found(store) == ["a.jpg", "b.jpg"]
+    first = written(store)
+    put({"/c.jpg": AXES["/c.jpg"]})
+    assert found(store) == ["a.jpg", "b.jpg", "c.jpg"]
+    assert found(SqliteStore(store.folder)) == ["a.jpg", "b.jpg", "c.jpg"]
+    assert written(store) == first
+
+
+def test_many_later_vectors_are_written(store: SqliteStore, put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper, "_LATER", 1)
+    put({"/a.jpg": AXES["/a.jpg"]})
+    found(store)
+    first = written(store)
+    put(AXES)
+    assert found(store) == ["a.jpg", "b.jpg", "c.jpg"]
+    assert written(store) != first
+    assert len(files(store)) == 3  # matrix.json and the two arrays that it names
+
+
+def test_a_matrix_of_mostly_vanished_photos_is_written_anew(
+    store: SqliteStore, put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "BLOCK", 0)
+    put(AXES)
+    found(store)
+    store.forget([b"/a.jpg", b"/b.jpg"])
+    store.drop_unused()
+    assert found(SqliteStore(store.folder)) == ["c.jpg"]
+    assert len(np.load(store.folder / written(store))) == 1
+
+
+def damage_everything(folder: Path, rows: Path) -> None:
+    for path in folder.glob("matrix*"):
+        path.write_bytes(b"\x93NUMPY nonsense")
+
+
+def cut_off(folder: Path, rows: Path) -> None:
+    rows.write_bytes(rows.read_bytes()[:-4])
+
+
+def remove_rows(folder: Path, rows: Path) -> None:
+    rows.unlink()
+
+
+def exchange_rows(folder: Path, rows: Path) -> None:
+    array = np.load(rows)
+    np.save(rows, array[::-1])
+
+
+def other_shape(folder: Path, rows: Path) -> None:
+    np.save(rows, np.load(rows)[:2])
+
+
+def name_another_file(folder: Path, rows: Path) -> None:
+    about = json.loads((folder / "matrix.json").read_text())
+    (folder / "matrix.json").write_text(json.dumps(about | {"rows": "../../../etc/passwd"}))
+
+
+@pytest.mark.parametrize(
+    "damage", [damage_everything, cut_off, remove_rows, exchange_rows, other_shape, name_another_file]
+)
+def test_whatever_is_wrong_with_the_files_they_are_made_again(
+    store: SqliteStore, put: Put, damage: Callable[[Path, Path], None]
+) -> None:
+    put(AXES)
+    found(store)
+    damage(store.folder, store.folder / written(store))
+    again = SqliteStore(store.folder)
+    assert found(again) == ["a.jpg", "b.jpg", "c.jpg"]
+    np.testing.assert_array_equal(np.load(again.folder / written(again)), np.eye(3))
+
+
+def test_a_matrix_of_other_vectors_is_not_used(store: SqliteStore, put: Put) -> None:
+    put(AXES)
+    found(store)
+    other = SqliteStore(store.folder)
+    other.start(Fingerprint("toy", "2", "none", 3))
+    put({"/z.jpg": [0, 0, 1.0]})
+    assert found(store) == ["z.jpg"]
+    assert found(other) == ["z.jpg"]
+
+
+def test_a_matrix_that_knows_more_than_the_library_belongs_to_a_later_one(store: SqliteStore, put: Put) -> None:
+    put({"/a.jpg": AXES["/a.jpg"]})
+    store.close()
+    older = (store.folder / "library.db").read_bytes()
+    put(AXES)
+    assert len(found(store)) == 3
+    store.close()
+    (store.folder / "library.db").write_bytes(older)  # somebody brings back a copy
+    assert found(SqliteStore(store.folder)) == ["a.jpg"]
+
+
+def test_where_nothing_can_be_written_search_works_from_memory(
+    store: SqliteStore, put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(AXES)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np.lib.format, "write_array_header_1_0", full)
+    assert found(store) == ["a.jpg", "b.jpg", "c.jpg"]
+    assert files(store) == []
+
+
+def test_what_killed_writers_left_is_removed_in_time(
+    store: SqliteStore, put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (store.folder / "matrix-0123.rows.npy").write_bytes(b"nobody names me")
+    (store.folder / ".matrix-0123.rows.npy.xyz.partial").write_bytes(b"somebody may still be writing me")
+    put(AXES)
+    found(store)
+    assert "matrix-0123.rows.npy" not in files(store)
+    assert ".matrix-0123.rows.npy.xyz.partial" in files(store)
+    monkeypatch.setattr(matrix, "_ABANDONED", -1)
+    MatrixKeeper(store._database).write()
+    assert ".matrix-0123.rows.npy.xyz.partial" not in files(store)
+
+
+def test_an_empty_library_has_an_empty_matrix(store: SqliteStore) -> None:
+    assert found(store) == []
+    assert np.load(store.folder / written(store)).shape == (0, 3)

@@ -1,0 +1,77 @@
+"""A library's tables come to the present step by step, or not at all."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from seesay.errors import SeesayError
+from seesay.library import migrations
+from seesay.library.migrations import MIGRATIONS, migrate
+from seesay.library.sqlite import SqliteStore
+
+
+@pytest.fixture
+def connection() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", isolation_level=None)
+
+
+def tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+
+def test_every_older_format_reaches_the_present(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(whole, "library")
+    for n_steps in range(len(MIGRATIONS)):
+        connection = sqlite3.connect(":memory:", isolation_level=None)
+        with monkeypatch.context() as patch:
+            patch.setattr(migrations, "MIGRATIONS", MIGRATIONS[:n_steps])
+            migrate(connection, "library")
+        migrate(connection, "library")
+        assert (
+            connection.execute("SELECT * FROM sqlite_schema").fetchall()
+            == whole.execute("SELECT * FROM sqlite_schema").fetchall()
+        )
+
+
+def test_only_the_missing_steps_are_taken(connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrate(connection, "library")
+    connection.execute("INSERT INTO about VALUES ('epoch', 'kept')")
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE faces (id INTEGER)"))
+    migrate(connection, "library")
+    assert "faces" in tables(connection)
+    assert connection.execute("SELECT value FROM about").fetchall() == [("kept",)]
+
+
+def test_a_step_that_fails_leaves_the_library_as_it_was(
+    connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate(connection, "library")
+    before = tables(connection)
+    monkeypatch.setattr(
+        migrations, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE faces (id INTEGER)", "CREATE TABLE photos (x)")
+    )
+    with pytest.raises(sqlite3.OperationalError):
+        migrate(connection, "library")
+    assert tables(connection) == before
+    assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+
+
+def test_a_later_format_is_refused(tmp_path: Path) -> None:
+    SqliteStore(tmp_path).close()
+    with sqlite3.connect(tmp_path / "library.db") as connection:
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    with pytest.raises(
+        SeesayError, match=r"has format \d+, this seesay knows formats up to \d+\n  try: pip install -U seesay"
+    ):
+        SqliteStore(tmp_path)
+
+
+def test_the_database_of_another_program_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "library.db") as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+    with pytest.raises(SeesayError, match="is a database of another program"):
+        SqliteStore(tmp_path)
+    with sqlite3.connect(tmp_path / "library.db") as connection:
+        assert tables(connection) == {"bookmarks"}

@@ -1,0 +1,78 @@
+"""The encoder without torch gives what the one with torch gives."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from seesay.errors import SeesayError
+from seesay.images.features import FeatureSpec
+from seesay.library.sentences import LONGEST, SentenceEncoder
+from seesay.models import base, pretrained
+from seesay.models.vse import VSE, VSEConfig
+from seesay.text.vocabulary import Vocabulary
+
+SENTENCES = ["a dog runs", "two dogs play in the snow", "a zebra", "", "🐶", "snow", "the " * 150]
+
+
+@pytest.fixture
+def vocabulary() -> Vocabulary:
+    return Vocabulary.build(["a dog runs", "two dogs play in the snow", "the snow is white"], min_count=1)
+
+
+def save(folder: Path, vocabulary: Vocabulary, **config: object) -> VSE:
+    torch.manual_seed(0)
+    small = {"dim": 8, "word_dim": 6, "image_dim": 1280}
+    model = VSE(VSEConfig(**{**small, **config}), vocabulary, FeatureSpec("efficientnet-lite0", 64))  # type: ignore[arg-type]
+    pretrained.save(folder, model, {"name": "toy"})
+    return model
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"encoder": "gru", "text_pooling": "max"},
+        {"encoder": "gru", "text_pooling": "mean", "bidirectional": False},
+        {"encoder": "gru", "text_pooling": "last"},
+        {"encoder": "lstm", "text_pooling": "max"},
+        {"encoder": "lstm", "text_pooling": "last", "bidirectional": False},
+        {"encoder": "mean"},
+    ],
+)
+def test_it_equals_torch(tmp_path: Path, vocabulary: Vocabulary, config: dict[str, object]) -> None:
+    save(tmp_path, vocabulary, **config)
+    with torch.inference_mode():
+        expected = pretrained.load(tmp_path).encode_texts(SENTENCES).numpy()
+    about = pretrained.read_about(tmp_path).about
+    assert SentenceEncoder.knows(about)
+    encoder = SentenceEncoder(tmp_path, about, vocabulary)
+    np.testing.assert_allclose([encoder(sentence) for sentence in SENTENCES], expected, atol=1e-5)
+
+
+def test_it_equals_torch_with_the_weights_that_ship() -> None:
+    weights = pretrained.find("vse")
+    model = pretrained.load("vse")
+    encoder = SentenceEncoder(weights.folder, weights.about, model.vocabulary)
+    with torch.inference_mode():
+        expected = model.encode_texts(SENTENCES).numpy()
+    np.testing.assert_allclose([encoder(sentence) for sentence in SENTENCES], expected, atol=1e-5)
+
+
+def test_it_reads_as_many_words_as_the_model() -> None:
+    assert LONGEST == base.LONGEST
+
+
+def test_another_family_is_left_to_torch() -> None:
+    about = {"family": "vse", "config": {"encoder": "gru", "text_pooling": "max"}}
+    assert SentenceEncoder.knows(about)
+    assert not SentenceEncoder.knows(about | {"family": "hmlstm"})
+    assert not SentenceEncoder.knows({"family": "vse", "config": {"encoder": "transformer", "text_pooling": "max"}})
+
+
+def test_weights_that_cannot_be_read_are_named(tmp_path: Path, vocabulary: Vocabulary) -> None:
+    save(tmp_path, vocabulary)
+    about = pretrained.read_about(tmp_path).about
+    (tmp_path / "model.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(SeesayError, match=r"cannot read the weights .*model\.safetensors"):
+        SentenceEncoder(tmp_path, about, vocabulary)

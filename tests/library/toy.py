@@ -1,0 +1,128 @@
+"""A model that knows colours, small enough to follow by hand and free of torch; and photos for it.
+
+A photo is what its four quarters show, twelve numbers; a sentence is the colours that it names. Run as a program, it
+indexes a folder in processes of its own and ends some of them in the middle: see tests/library/test_robustness.py.
+"""
+
+import itertools
+import json
+import os
+import random
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import seesay.library.intake  # noqa: F401 - here, so that a child spends its calls on photos and not on imports
+from seesay.library import locking
+from seesay.library.calibration import Calibration, content_words
+from seesay.library.library import Library
+from seesay.library.store import Fingerprint, Tags, Vector
+
+COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}
+
+
+class ColourEncoder:
+    """`variant` stands for weights that were trained anew."""
+
+    def __init__(self, variant: str = "1", calibration: Calibration | None = None) -> None:
+        self.fingerprint = Fingerprint("colours", variant, "quarters", 12)
+        self.calibration = calibration
+        self.pixels = 64
+        self.n_encoded = 0
+
+    @contextmanager
+    def at_work(self) -> Iterator[Callable[[], None]]:
+        yield lambda: None
+
+    def encode_photos(self, images: Sequence[Image.Image]) -> tuple[Vector, list[Tags]]:
+        self.n_encoded += len(images)
+        quarters = [np.asarray(image.resize((2, 2), Image.Resampling.BOX), np.float32).ravel() for image in images]
+        return np.stack([_unit(row) for row in quarters]), [((int(row.argmax()), 0.5),) for row in quarters]
+
+    def encode_text(self, text: str) -> Vector:
+        named = [COLOURS[word] for word in text.split() if word in COLOURS] or [(1, 1, 1)]
+        return _unit(np.tile(np.mean(named, 0), 4).astype(np.float32))
+
+    def count_words(self, text: str) -> dict[str, int]:
+        return {word: 1000 * (word in COLOURS) for word in content_words(text)}
+
+
+def _unit(row: Vector) -> Vector:
+    return np.asarray(row / max(float(np.linalg.norm(row)), 1e-6), np.float32)
+
+
+def draw(path: Path, number: int) -> Path:
+    """A photo that no other number has."""
+    pixels = np.random.default_rng(number).integers(0, 256, (3, 4, 3), dtype=np.uint8)
+    Image.fromarray(pixels).resize((24, 18), Image.Resampling.NEAREST).save(path)
+    return path
+
+
+def index_in_children(library: Path, folder: Path, n_kills: int) -> dict[str, list[int]]:
+    """Index with a process that is killed at a random one of its function calls, n_kills times."""
+    _, n_calls = _in_child(lambda: _index(library.with_name("rehearsal"), folder))
+    moments = random.Random(0)
+    signals, counts = [], []
+    for _ in range(n_kills):
+        status, _ = _in_child(lambda: _index(library, folder), kill_at=moments.randint(1, n_calls // 2))
+        signals.append(os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)
+        counts.append(_n_photos(library))
+    return {"signals": signals, "counts": counts}
+
+
+def index_twice_at_once(library: Path, folder: Path) -> dict[str, list[int]]:
+    """Two processes that know nothing of each other's lock index the same folder."""
+    locking.fcntl = None  # type: ignore[assignment]
+    child = os.fork()
+    _index(library, folder)
+    if child == 0:
+        os._exit(0)
+    return {"statuses": [os.waitpid(child, 0)[1]]}
+
+
+def _index(library: Path, folder: Path) -> None:
+    with Library(library, encoder=ColourEncoder()) as opened:
+        opened.index(folder, workers=2)
+
+
+def _n_photos(library: Path) -> int:
+    """How many a library has, opened as anybody would."""
+    with Library(library, encoder=ColourEncoder()) as opened:
+        return opened.store.counts().photos
+
+
+def _in_child(act: Callable[[], None], kill_at: int = 0) -> tuple[int, int]:
+    """Act in another process, which kills itself at the call of this number; its status and how many calls it made."""
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:
+        calls = itertools.count(1)
+
+        def watch(frame: object, event: str, _: object) -> None:
+            if next(calls) == kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        threading.setprofile(watch)
+        sys.setprofile(watch)
+        act()
+        os.write(send, str(next(calls)).encode())
+        os._exit(0)
+    os.close(send)
+    with os.fdopen(receive) as pipe:
+        n_calls = int(pipe.read() or 0)
+    return os.waitpid(child, 0)[1], n_calls
+
+
+if __name__ == "__main__":
+    action, library, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    act = {
+        "kill": lambda: index_in_children(library, folder, 20),
+        "twice": lambda: index_twice_at_once(library, folder),
+    }
+    print(json.dumps(act[action]()))
