@@ -100,3 +100,8 @@ def test_what_was_committed_is_there_for_others_at_once(store: SqliteStore, put:
 def test_the_file_keeps_its_journal_beside_it(store: SqliteStore) -> None:
     with sqlite3.connect(store.folder / "library.db") as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_only_its_owner_may_look_into_a_library(tmp_path: Path) -> None:
+    SqliteStore(tmp_path / "library")
+    assert (tmp_path / "library").stat().st_mode & 0o077 == 0

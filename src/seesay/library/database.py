@@ -45,7 +45,7 @@ class Database:
         self._own = threading.local()
         self._connections: list[sqlite3.Connection] = []
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(0o700, parents=True, exist_ok=True)  # thumbnails are nobody else's business
         except OSError as error:
             raise SeesayError(
                 f"cannot keep a library in {folder}: {error.strerror or error}", hint=_ELSEWHERE

@@ -173,7 +173,7 @@ def likeliest_tags(probabilities: NDArray[np.float32]) -> Tags:
     """The tags that are kept of a classifier's probabilities.
 
     Example:
-        >>> [(number, round(p, 2)) for number, p in likeliest_tags(np.array([0.005, 0.25, 0.7, 0.045], np.float32))]
+        >>> [(number, round(p, 2)) for number, p in likeliest_tags(np.array([0.005, 0.25, 0.7, 0.04], np.float32))]
         [(2, 0.7), (1, 0.25), (3, 0.04)]
     """
     best = np.argsort(-probabilities)[:N_TAGS]

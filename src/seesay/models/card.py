@@ -11,6 +11,12 @@ TERMS = {
 }
 
 WEAK_POINTS = {
+    "mrnn": (
+        "It says what is usual: a man in a blue shirt where the shirt is green, a dog where the animal is rare. Read a "
+        "caption as a guess.",
+        "Counting, text inside pictures, named people and places, and whatever its few thousand words cannot say.",
+        "The captions carry their writers' guesses about the age, gender and intentions of people.",
+    ),
     "vse": (
         "Counting, left and right, and who does what to whom: a picture is one vector, and two sentences with the same "
         "words in another order are nearly the same to it.",
