@@ -276,5 +276,7 @@ class TestRegions:
         torch.testing.assert_close(rows.parts[:, 0], rows.pooled, **HALF)
 
     def test_unknown_outputs_are_answered_with_the_known_ones(self, open_store: OpenStore) -> None:
-        with pytest.raises(SeesayError, match=r"no output 'corners'\n  allowed: pooled, map, or a region scheme: whole"):
+        with pytest.raises(
+            SeesayError, match=r"no output 'corners'\n  allowed: pooled, map, or a region scheme: whole"
+        ):
             open_store("corners")
