@@ -1,0 +1,52 @@
+"""The verbs of matchers that can say where: regions and words have vectors in one space."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from torch import Tensor
+
+from seesay.errors import SeesayError
+from seesay.images.features import Features
+from seesay.images.regions import Boxes
+from seesay.layers.sequences import Sequences
+from seesay.models.base import Matcher, family_class, named_in_errors
+from seesay.models.pretrained import find, installed, load
+
+
+class Aligner(Matcher):
+    """A matcher whose pictures are regions and whose sentences are words, the better fitting the larger their product.
+
+    Attributes:
+        boxes: (N, 4) the regions that `encode_images` looks at, as fractions of the picture.
+    """
+
+    boxes: Boxes
+
+    @abstractmethod
+    def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
+        """The vectors of any regions of pictures whose maps are given, comparable to `encode_images`: (n, N, D)."""
+
+    @abstractmethod
+    def encode_texts(self, sentences: Sequence[str]) -> Sequences:
+        """The vector of every word, one row of them for each sentence."""
+
+
+def load_aligner(name: str | Path) -> Aligner:
+    """Load trained weights that can say which region a word speaks of.
+
+    Raises:
+        SeesayError: The weights are of a model that sees pictures as a whole; those that can are named.
+    """
+    weights = find(name)
+    with named_in_errors(str(weights.folder / "config.json")):
+        kind = family_class(weights.about["family"])
+    if not issubclass(kind, Aligner):
+        able = [other.name for other in installed() if issubclass(family_class(other.about["family"]), Aligner)]
+        raise SeesayError(
+            f"{weights.name} sees a picture as a whole and finds no regions",
+            allowed=able or "the folder of a trained dvsa",
+            hint="seesay models",
+        )
+    return cast(Aligner, load(name))

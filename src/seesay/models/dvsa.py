@@ -1,0 +1,206 @@
+"""DVSA: words and regions aligned (Karpathy & Fei-Fei, CVPR 2015, "Deep visual-semantic alignments", and supplement).
+
+    v_i = W_m · CNN(I_b) + b_m                                     a region, section 3.1.1
+    s_t = W_d · h_t + b_d,  h from a bidirectional RNN over words  a word in its sentence, section 3.1.2
+    S_kl = Σ_{t ∈ g_l} max_{i ∈ g_k} v_i · s_t                     Eq. 1 of the supplement
+
+It learns from whole pictures and whole sentences; where a word belongs in a picture it finds out by itself. How long a
+vector is says how much it counts: words that nobody can see become short.
+
+Choices of ours. The regions are fixed windows of one feature map, of which v_i is a linear function; the paper ran its
+network on 19 detections. The states of a GRU replace those of a ReLU RNN (`cell = "rnn"` has a plain one). With
+`magnitudes = "balanced"` the words of a sentence share one unit of length and the regions of a picture have unit length
+on average: who counts how much within a sentence is still learned, but a long sentence gains nothing by its length and
+scores have a fixed scale. `free` is the print. `sentence = true` adds one more fragment, the sentence as a whole, which
+counts as much as all words together. With `fragments = "edges"` a fragment is an edge of the dependency tree (DeFrag,
+Karpathy et al. 2014): f(W · [x_head, x_word] + b_relation), with one W for all relations.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seesay.errors import SeesayError
+from seesay.images.features import Features, FeatureSpec
+from seesay.images.regions import Boxes, fixed_regions
+from seesay.layers.alignment_score import sum_of_max
+from seesay.layers.pooling import masked_max
+from seesay.layers.recurrent import CELLS, Recurrent
+from seesay.layers.sequences import Sequences
+from seesay.models.aligner import Aligner
+from seesay.text.edges import RELATIONS, parse_edges
+from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
+
+FRAGMENTS = ("words", "edges")
+MAGNITUDES = ("balanced", "free")
+
+
+@dataclass(frozen=True)
+class DVSAConfig:
+    """The shape of the model.
+
+    Attributes:
+        dim: Of the joint space.
+        word_dim: Of the word vectors, which are learned.
+        fragments: What of a sentence is laid on regions: `words` in their context, or `edges` of the dependency tree.
+        cell: Of the recurrent network that gives words their context: `rnn`, `gru` or `lstm`.
+        regions: A scheme of `seesay.images.regions.fixed_regions`; `whole` is the full-frame baseline.
+        magnitudes: `balanced` within a sentence and a picture, or `free`.
+        length_power: Scores are divided by the number of words to this power: 0 is the paper's sum, 1 the mean.
+        sentence: Count the sentence as a whole as one more fragment.
+        map_dim: Of the network's map: 1,280 for EfficientNet-Lite, 256 for AlexNet, 512 for VGG, 2,048 for ResNet-50.
+        word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
+        dropout: On word vectors and states.
+        image_dropout: On the regions' features.
+        word_dropout: Share of words that training replaces by the unknown word.
+    """
+
+    dim: int = 512
+    word_dim: int = 300
+    fragments: str = "words"
+    cell: str = "gru"
+    regions: str = "windows-20"
+    magnitudes: str = "balanced"
+    length_power: float = 0.0
+    sentence: bool = False
+    map_dim: int = 1280
+    word_vectors: str = ""
+    dropout: float = 0.2
+    image_dropout: float = 0.2
+    word_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        for key, allowed in (("fragments", FRAGMENTS), ("cell", tuple(CELLS)), ("magnitudes", MAGNITUDES)):
+            if getattr(self, key) not in allowed:
+                raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
+        for key in ("dropout", "image_dropout", "word_dropout"):
+            if not 0 <= getattr(self, key) < 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
+        if not 0 <= self.length_power <= 1:
+            raise SeesayError(f"config.length_power is {self.length_power}", allowed="0 to 1")
+        for key in ("dim", "word_dim", "map_dim"):
+            if getattr(self, key) < 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
+        if self.dim % 2:
+            raise SeesayError(f"config.dim is {self.dim}, odd, and the encoder has two directions", allowed="even")
+        if self.sentence and self.fragments == "edges":
+            raise SeesayError("config.sentence is true, and edges have no sentence", allowed='with fragments = "words"')
+        fixed_regions(self.regions)
+
+
+class DVSA(Aligner):
+    """Pictures as vectors of regions, sentences as vectors of words."""
+
+    family = "dvsa"
+    config_type = DVSAConfig
+    config: DVSAConfig
+
+    def __init__(self, config: DVSAConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
+        super().__init__(config, vocabulary, features)
+        self.boxes = fixed_regions(config.regions)
+        self.embedding = nn.Embedding(len(vocabulary), config.word_dim, padding_idx=PAD)
+        self.W_m = nn.Linear(config.map_dim, config.dim)
+        if config.fragments == "edges":
+            self.W_edge = nn.Linear(2 * config.word_dim, config.dim, bias=False)
+            self.b_relation = nn.Embedding(len(RELATIONS), config.dim)
+        else:
+            self.encoder = Recurrent(config.cell, config.word_dim, config.dim // 2, bidirectional=True)
+            self.W_d = nn.Linear(config.dim, config.dim)
+        self.dropout = nn.Dropout(config.dropout)
+        self.image_dropout = nn.Dropout(config.image_dropout)
+        self._edges: dict[str, tuple[list[int], list[int]]] = {}  # sentence → heads, relations
+
+    def initialise(self, seed: int) -> None:
+        """Start the word vectors where the configuration says; the rest keeps torch's own initialisation."""
+        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
+        if self.config.word_vectors:
+            from seesay.text.vectors import load_vectors
+
+            vectors = load_vectors(self.config.word_vectors)
+            matrix = vectors.matrix_for(self.vocabulary.words, self.config.word_dim, seed)
+            self.embedding.weight.data.copy_(torch.from_numpy(matrix))
+        self.embedding.weight.data[PAD] = 0
+        if self.config.fragments == "edges":
+            nn.init.zeros_(self.b_relation.weight)
+
+    @classmethod
+    def outputs_for(cls, config: DVSAConfig) -> tuple[str, ...]:
+        return ("pooled", config.regions)
+
+    def encode_images(self, features: Features) -> Tensor:
+        parts = features.regions(self.boxes) if features.parts is None else features.parts  # (n, N, C)
+        self.check_features("map_dim", parts)
+        vectors: Tensor = self.W_m(self.image_dropout(parts))
+        return vectors / self._lengths(vectors)
+
+    def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
+        vectors: Tensor = self.W_m(features.regions(boxes))
+        return vectors / self._lengths(self.W_m(features.regions(self.boxes)))
+
+    def _lengths(self, vectors: Tensor) -> Tensor | float:
+        """What the regions of a picture are divided by: their length on average, (n, N, D) → (n, 1, 1)."""
+        if self.config.magnitudes == "free":
+            return 1.0
+        return vectors.square().sum(-1).mean(1).clamp(min=_TINY).sqrt()[:, None, None]
+
+    def encode_texts(self, sentences: Sequence[str]) -> Sequences:
+        if not sentences:  # a process whose share of a small batch is nothing
+            nothing = self.embedding.weight[:0, :1].expand(0, self.config.dim).unsqueeze(1)
+            return Sequences(nothing, torch.zeros(0, 1, dtype=torch.int64), torch.zeros(0, dtype=torch.int64))
+        words, lengths = self.word_rows(sentences)
+        mask = torch.arange(words.shape[1]) < lengths.unsqueeze(1)  # (n, T)
+        shown = words
+        if self.training and self.config.word_dropout:
+            shown = words.masked_fill(mask & (torch.rand(words.shape) < self.config.word_dropout), UNKNOWN)
+        x = self.dropout(self.embedding(shown))  # (n, T, word_dim)
+        if self.config.fragments == "edges":
+            return Sequences(self._balance(self._encode_edges(x, sentences, lengths), mask), words, lengths)
+        h = self.encoder(x, lengths)  # (n, T, dim)
+        states = self._balance(self.W_d(self.dropout(h)), mask)
+        if not self.config.sentence:
+            return Sequences(states, words, lengths)
+        whole = F.normalize(self.dropout(masked_max(h, mask)), dim=1)  # (n, dim)
+        rows = torch.arange(len(words))
+        states, words = F.pad(states, (0, 0, 0, 1)), F.pad(words, (0, 1), value=PAD)
+        states = states.index_put((rows, lengths), whole)
+        words[rows, lengths] = END
+        return Sequences(states, words, lengths + 1)
+
+    def _balance(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Let the words of a sentence share what its score is made of: (n, T, D) → (n, T, D)."""
+        n_words = mask.sum(1, dtype=states.dtype)  # (n,)
+        shares = n_words.pow(-self.config.length_power)
+        if self.config.magnitudes == "balanced":
+            magnitudes = (states.square().sum(-1) + _TINY).sqrt().masked_fill(~mask, 0)  # (n, T)
+            shares = shares / magnitudes.sum(1)
+        return states * shares[:, None, None]
+
+    def _encode_edges(self, x: Tensor, sentences: Sequence[str], lengths: Tensor) -> Tensor:
+        """An edge for each word, to its head: f(W · [x_head, x_word] + b_relation)."""
+        absent = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._edges]
+        for sentence, edges in zip(absent, parse_edges(absent), strict=True):
+            numbers = [RELATIONS.index(edge.relation) for edge in edges]
+            self._edges[sentence] = [edge.head for edge in edges], numbers
+        n, n_words, _ = x.shape
+        heads = torch.arange(n_words).repeat(n, 1)  # (n, T): a word without an edge is its own head
+        relations = torch.zeros(n, n_words, dtype=torch.int64)
+        for row, (sentence, length) in enumerate(zip(sentences, lengths.tolist(), strict=True)):
+            head, relation = (torch.tensor(part[:length], dtype=torch.int64) for part in self._edges[sentence])
+            heads[row, : len(head)] = torch.where(head < length, head, heads[row, : len(head)])
+            relations[row, : len(relation)] = relation
+        of_heads = x.gather(1, heads.unsqueeze(-1).expand(x.shape))
+        return F.relu(self.W_edge(torch.cat([of_heads, x], -1)) + self.b_relation(relations))
+
+    def score(self, images: Tensor | Sequences, texts: Sequences) -> Tensor:
+        """S_kl (Eq. 1): (n_images, n_texts). Sentences in place of pictures are matched by their words."""
+        if isinstance(images, Sequences):
+            is_free = self.config.magnitudes == "free"
+            words = images.states if is_free else F.normalize(images.states, dim=-1)
+            return sum_of_max(words, texts, mask=images.mask)
+        return sum_of_max(images, texts)
+
+
+_TINY = 1e-12
