@@ -74,7 +74,7 @@ class Settings:
         """Those of a model's weights, but for the changes that are not None.
 
         Example:
-            >>> Settings.of(load_captioner("mrnn"), beam=3, metric=None).beam  # doctest: +SKIP
+            >>> Settings.of(load_captioner("mrnn-flickr8k"), beam=3, metric=None).beam  # doctest: +SKIP
             3
         """
         about = model.weights.about if model.weights else {}
@@ -237,7 +237,7 @@ def caption_images(
 
 def caption(
     pictures: Picture | Sequence[Picture],
-    model: Captioner | str | Path = "mrnn",
+    model: Captioner | str | Path = "mrnn-flickr8k",
     *,
     references: Collection | None = None,
     n_best: int = 1,

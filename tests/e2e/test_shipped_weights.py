@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import seesay
+from seesay.metrics.bleu import bleu
 from seesay.models.pretrained import PACKAGED
 
 ROOT = Path(__file__).parents[2]
@@ -58,6 +59,17 @@ def test_captions_of_real_photos_find_their_photos(shared_data: Path) -> None:
     photos = seesay.load_data("flickr8k").split("test").items[:8]
     scores = seesay.load("vse").match([photo.image for photo in photos], [photo.sentences[0] for photo in photos])
     assert (scores.argmax(0) == scores.new_tensor(range(8)).long()).sum() >= 6
+
+
+def test_captions_of_real_photos_speak_of_what_people_spoke_of(shared_data: Path) -> None:
+    photos = seesay.load_data("flickr8k").split("test").items[:16]
+    result = run("caption", "--no-rerank", "--json", *(photo.image for photo in photos if photo.image))
+    assert result.returncode == 0, result.stderr
+    captions = [row["captions"][0]["caption"] for row in json.loads(result.stdout)["photos"]]
+    own = bleu(captions, [photo.sentences for photo in photos]).corpus[0]
+    others = bleu(captions, [photo.sentences for photo in photos[1:] + photos[:1]]).corpus[0]
+    assert own > 1.2 * others
+    assert not any("<" in caption for caption in captions)
 
 
 def test_weights_fit_the_package() -> None:

@@ -39,7 +39,7 @@ def neighbours(
     split: Annotated[str, typer.Option(help="Of a collection: train, dev, test, or all.")] = "all",
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="WEIGHTS", help="A captioner by name or folder (seesay models).")
-    ] = "mrnn",
+    ] = "mrnn-flickr8k",
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Neighbours of each kind.")] = 5,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw them: a PNG, JPEG or WebP file.")
