@@ -19,7 +19,8 @@ from seesay.library.tags import Clue, shown_names
 
 SORTS = ("score", "date")
 NEAR_IDENTICAL = 0.96
-"""Cosine from which two photos are the same one, enlarged or compressed again; different ones stay below 0.93."""
+"""Cosine from which two photos count as the same one, enlarged or compressed again. Heavy compression or a crop can
+fall below it; of the 8,091 photos of Flickr8K no two different ones reach 0.95."""
 _CANDIDATES = 1000
 """How many are looked at where the parts of a query have to be weighed against each other."""
 

@@ -3,8 +3,8 @@
 The network below a matcher was trained on ImageNet, and its classifier knows a thousand things by name, many of which
 no caption mentions. A photo's likely classes are its tags. A word of a query that the matcher has seen too rarely to
 know well adds to the cosine of photos whose tags it names, the more the rarer it is: λ · √p, where p is the probability
-of the classes that the word names. Which λ, and from how often on a word needs no help, was chosen on the dev photos of
-Flickr8K and COCO (`benchmarks/tags.py`).
+of the classes that the word names. `WEIGHT` and `WELL_KNOWN` were chosen on the dev photos of Flickr8K and COCO
+(`benchmarks/tags.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 WEIGHT = 0.35
 """λ of a word that was never seen."""
 WEIGHT_ALONE = 0.6
-"""λ where no word of the query was ever seen, so that nothing else tells photos apart."""
+"""λ where no word of the query was ever seen. Tags alone rank then, so it only sets how sure the score sounds: a
+choice, not measured."""
 WELL_KNOWN = 500
 """How often a word has to be seen in training to need no help."""
 SHOWN = 0.1
