@@ -95,3 +95,25 @@ def retrained(indexed: Path, model: tuple[str, str]) -> None:
     content = bytearray(path.read_bytes())
     content[-2] ^= 1
     path.write_bytes(content)
+
+
+@pytest.fixture(scope="session")
+def identifier_run(
+    colours_recipe: dict[str, Any], colours_cache: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The folder of a finished run that has learned to tell colours apart; its `weights` can be loaded."""
+    from seesay.training.recipe import Recipe
+    from seesay.training.run import run_recipe
+
+    recipe = colours_recipe | {
+        "name": "colour-identifier",
+        "model": "identifier",
+        "config": {"dim": 16, "hidden": 16, "word_dim": 8, "word_vectors": "", "mismatches": 3},
+        "optimiser": {"rate": 0.02, "clip_norm": 2.0},
+        "stop": {"epochs": 40, "metric": "of_10", "evaluate_every": 20},
+    }
+    folder = tmp_path_factory.mktemp("run") / "colour-identifier"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEESAY_CACHE", str(colours_cache))
+        run_recipe(Recipe.from_dict(recipe), folder)
+    return folder

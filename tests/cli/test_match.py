@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from seesay.models import pretrained
-
 Call = Callable[..., Any]
 
 
@@ -108,7 +106,7 @@ def test_photos_alone_are_no_match(match: Call) -> None:
 def test_an_unknown_model_is_answered_with_the_installed_ones(
     seesay: Call, photos: Path, colours_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pretrained, "PACKAGED", colours_run)
+    monkeypatch.setattr("seesay.models.weights.PACKAGED", colours_run)
     code, _, err = seesay("match", "red.jpg", "a dog", "-m", "vsee")
     assert code == 2
     assert err == (
@@ -121,7 +119,7 @@ def test_an_unknown_model_is_answered_with_the_installed_ones(
 def test_weights_are_found_by_the_name_that_they_are_installed_under(
     seesay: Call, photos: Path, colours_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pretrained, "PACKAGED", colours_run)
+    monkeypatch.setattr("seesay.models.weights.PACKAGED", colours_run)
     code, out, _ = seesay("match", "red.jpg", "a red picture", "--model", "weights")
     assert code == 0
     assert "a red picture" in out

@@ -82,6 +82,17 @@ def test_photos_like_a_photo(seesay: Call, indexed: Path, tmp_path: Path, colour
     assert names(out) == ["white.png"]
 
 
+def test_photos_like_a_part_of_a_photo(seesay: Call, indexed: Path, tmp_path: Path, colours: Path) -> None:
+    both = Image.new("RGB", (80, 48))
+    for place, name in ((0, "red_0.png"), (40, "blue_0.png")):
+        with Image.open(colours / "images" / name) as image:
+            both.paste(image, (place, 0))
+    both.save(tmp_path / "both.png")
+    for box, name in (("0,0,0.5,1", "red.png"), ("0.5,0,1,1", "blue.png")):
+        _, out, _ = seesay("search", "--like", tmp_path / "both.png", "--box", box, "-n", 1)
+        assert names(out) == [name]
+
+
 def test_plus_and_minus(seesay: Call, indexed: Path) -> None:
     _, out, _ = seesay("search", "a picture", "--plus", "everything here is green", "-n", 1)
     assert names(out) == ["green.png"]
@@ -221,9 +232,14 @@ def test_a_folder_that_is_away_is_told_and_the_others_are_searched(seesay: Call,
         ((), "there is nothing to search for\n  try: seesay search"),
         (("a dog",), "the library has no photos yet\n  try: seesay search"),
         (("a dog", "absent"), "the folder absent does not exist"),
-        (("a dog", ".", "--after", "yesterday"), "--after is 'yesterday'\n  allowed: a date such as 2019"),
+        (("a dog", ".", "--after", "yesterday"), "after is 'yesterday'\n  allowed: a date such as 2019"),
         (("a dog", "--no-index", "--sort", "size"), "cannot sort by 'size'\n  allowed: score, date"),
         (("", "--no-index"), "the query asks for nothing"),
+        (
+            ("a dog", "--box", "0,0,1,1"),
+            "a box is a part of a photo, and there is none\n  try: --like PHOTO",
+        ),
+        (("--like", "red.png", "--box", "1,0", "--no-index"), "the box is '1,0'\n  allowed: left,top,right,bottom"),
         (("--like", "absent.jpg", "--no-index"), "cannot open absent.jpg: no such file"),
     ],
 )

@@ -7,7 +7,8 @@ from types import ModuleType
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.library import Library, recover
+from seesay.library.database import recover
+from seesay.library.library import Library
 from seesay.library.locking import LibraryBusyError
 from seesay.library.places import library_dir, resolve_folder
 from seesay.library.store import Counts, Folder

@@ -175,6 +175,7 @@ def test_the_latest_are_those_of_the_latest_date(store: Store, put: Put) -> None
     put({"/scan.jpg": Y}, mtime_ns=1_600_000_000 * 10**9)
     put({"/new.jpg": Z}, taken="2024-01-01T00:00:00")
     assert [photo.path.name for photo in store.latest(2, EVERYTHING)] == ["new.jpg", "scan.jpg"]
+    assert store.latest(2, EVERYTHING, skip=1)[0].path.name == "scan.jpg"
     scan = store.latest(2, EVERYTHING)[1]
     assert scan.taken is None
     assert scan.date.startswith("2020-09-1")

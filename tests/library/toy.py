@@ -19,6 +19,7 @@ import numpy as np
 from PIL import Image
 
 import seesay.library.intake  # noqa: F401 - here, so that a child spends its calls on photos and not on imports
+from seesay.errors import SeesayError
 from seesay.library import locking
 from seesay.library.calibration import Calibration, content_words
 from seesay.library.library import Library
@@ -44,6 +45,10 @@ class ColourEncoder:
         self.n_encoded += len(images)
         quarters = [np.asarray(image.resize((2, 2), Image.Resampling.BOX), np.float32).ravel() for image in images]
         return np.stack([_unit(row) for row in quarters]), [((int(row.argmax()), 0.5),) for row in quarters]
+
+    @property
+    def matcher(self) -> None:
+        raise SeesayError("colours have no model that could be asked for more")
 
     def encode_text(self, text: str) -> Vector:
         named = [COLOURS[word] for word in text.split() if word in COLOURS] or [(1, 1, 1)]

@@ -12,7 +12,6 @@ from safetensors.torch import load_file, save_file
 
 import seesay
 from seesay.errors import SeesayError
-from seesay.models import pretrained
 from seesay.models.pretrained import find, installed, load, load_captioner, record_figures, save
 from seesay.models.vse import VSE
 from seesay.text.vocabulary import Vocabulary
@@ -84,7 +83,7 @@ class TestRoundTrip:
 
 class TestFind:
     def test_packaged_weights_are_found_by_name(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(pretrained, "PACKAGED", folder.parent)
+        monkeypatch.setattr("seesay.models.weights.PACKAGED", folder.parent)
         assert [weights.name for weights in installed()] == ["small"]
         assert find("small").folder == folder
         assert isinstance(seesay.load("small"), VSE)
@@ -93,7 +92,7 @@ class TestFind:
     def test_an_unknown_name_is_answered_with_what_is_installed(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pretrained, "PACKAGED", folder.parent)
+        monkeypatch.setattr("seesay.models.weights.PACKAGED", folder.parent)
         with pytest.raises(
             SeesayError, match=r"there are no weights 'smal'\n  allowed: small, or a folder .*\n  try: seesay models"
         ):
@@ -102,7 +101,7 @@ class TestFind:
     def test_where_nothing_is_installed_the_answer_says_so(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pretrained, "PACKAGED", tmp_path / "absent")
+        monkeypatch.setattr("seesay.models.weights.PACKAGED", tmp_path / "absent")
         assert installed() == []
         with pytest.raises(SeesayError, match="allowed: nothing is installed, or a folder"):
             find("vse")

@@ -26,6 +26,7 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
             "library": found.name,
             "fingerprint": asdict(found.fingerprint) if found.fingerprint else None,
             "agrees": found.agrees,
+            "second": found.second,
             **asdict(found.counts),
             "folders": [
                 {
@@ -44,12 +45,16 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
         typer.echo(f"unusable  {found.counts.failures:,}")
         if found.fingerprint:
             typer.echo(f"model     {found.fingerprint.model} ({found.fingerprint.features})")
+        if found.second:
+            typer.echo(f"regions   {found.second}")
         for folder, counts in found.folders:
             absent = "" if folder.path.is_dir() else ", not there"
             left_out = f", without {', '.join(folder.exclude)}" if folder.exclude else ""
             typer.echo(f"folder    {printable(folder.path)}: {counts.photos:,} photos{absent}{left_out}")
         if not found.folders:
             typer.echo("seesay: no folder is indexed yet; try: seesay index ~/Pictures", err=True)
+        if found.could_look_again:
+            typer.echo("seesay: a model of regions is installed; to search by it: seesay library rebuild", err=True)
     if not found.agrees:
         typer.echo("seesay: the weights have changed since; try: seesay library rebuild", err=True)
         raise typer.Exit(1)
@@ -107,9 +112,11 @@ def rebuild(
 
     Stopped in the middle, `seesay index` goes on where it was.
     """
-    from seesay.library.library import Library, recover
+    from seesay.library.database import recover
+    from seesay.library.library import Library
+    from seesay.library.places import library_dir
 
-    if kept := recover(library):
+    if kept := recover(library or library_dir()):
         typer.echo(f"seesay: the damaged library is kept as {kept}", err=True)
     failed = False
     with Library(library, model=model) as opened:

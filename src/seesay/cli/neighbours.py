@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seesay.cli.pictures import Images, Split, Within, find_pictures, require_drawable
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -27,19 +29,12 @@ class _Near:
 
 def neighbours(
     photos: Annotated[list[Path], typer.Argument(metavar="PHOTO…", help="The pictures whose neighbours are wanted.")],
-    within: Annotated[
-        str,
-        typer.Option(
-            "--in", metavar="DATA", help="Where to look: a collection by path or name, or a folder of photos."
-        ),
-    ],
-    images: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder of the pictures, where they lie elsewhere.")
-    ] = None,
-    split: Annotated[str, typer.Option(help="Of a collection: train, dev, test, or all.")] = "all",
+    within: Within,
+    images: Images = None,
+    split: Split = "all",
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="WEIGHTS", help="A captioner by name or folder (seesay models).")
-    ] = "mrnn-flickr8k",
+    ] = "mrnn",
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Neighbours of each kind.")] = 5,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw them: a PNG, JPEG or WebP file.")
@@ -58,8 +53,8 @@ def neighbours(
     from seesay.models.pretrained import load_captioner
 
     if output is not None:
-        _require_picture_name(output)
-    bank = _read_bank(within, images, split)
+        require_drawable(output)
+    bank = find_pictures(within, images, split)
     captioner = load_captioner(model)
     store = FeatureStore(captioner.feature_spec, outputs=captioner.outputs)
     with progress_bar(f"features of {within}", quiet=as_json) as on_progress:
@@ -96,38 +91,6 @@ def neighbours(
             typer.echo(f"drawn in {output}", err=True)
     if done.failures:
         raise typer.Exit(1)
-
-
-def _require_picture_name(output: Path) -> None:
-    """Refuse before anything is computed."""
-    from seesay.errors import SeesayError
-    from seesay.explain.sheets import FILE_TYPES
-
-    if output.suffix.lower() not in FILE_TYPES:
-        raise SeesayError(f"cannot draw into {output}", allowed=FILE_TYPES, hint=f"-o {output.with_suffix('.png')}")
-
-
-def _read_bank(source: str, images: Path | None, split: str) -> dict[Path, tuple[str, str]]:
-    """The pictures to look among, each with its name and, where there are any, its first sentence."""
-    from seesay import data
-    from seesay.cli.caption import find_photos
-    from seesay.errors import SeesayError
-
-    try:
-        collection = data.load(source, images=images)
-    except data.UnreadableError:
-        raise
-    except SeesayError:
-        folder = Path(source)
-        if not folder.is_dir() or images is not None:
-            raise
-        photos, _ = find_photos([folder])
-        if not photos:
-            raise
-        return {photo: (str(photo.relative_to(folder)), "") for photo in photos}
-    collection = collection if split == "all" else collection.split(split)
-    found = [(item.image, item.name, item.sentences[0].rstrip(" .")) for item in collection.items if item.image]
-    return {image: (name, sentence) for image, name, sentence in found}
 
 
 def _see(captioner: "Captioner", table: "FeatureTable") -> tuple["Tensor", "Tensor"]:

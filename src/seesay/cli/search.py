@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,10 +13,8 @@ from seesay.cli.index import Place, complain, describe, printable, progress_when
 
 if TYPE_CHECKING:
     from seesay.library.library import Library
+    from seesay.library.likeness import Part
     from seesay.library.search import Result
-    from seesay.library.store import Filter
-
-_DATE = re.compile(r"\d{4}(-\d\d(-\d\d(T\d\d(:\d\d(:\d\d)?)?)?)?)?")
 
 
 def search(
@@ -32,6 +29,10 @@ def search(
     like: Annotated[
         list[Path] | None, typer.Option(metavar="PHOTO", help="Find photos like this one. Repeatable.")
     ] = None,
+    box: Annotated[
+        str,
+        typer.Option(metavar="BOX", help="Only this part of it: left,top,right,bottom from 0 to 1, as in 0,0,0.5,1."),
+    ] = "",
     plus: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Is to fit as well. Repeatable.")] = None,
     minus: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Is not to fit. Repeatable.")] = None,
     after: Annotated[str, typer.Option(metavar="DATE", help="From this date on: 2019, 2019-07 or 2019-07-04.")] = "",
@@ -61,10 +62,12 @@ def search(
     A percentage is the probability that people would describe the photo so: likely from 50 %, maybe from 10 %.
     With --like it is the similarity instead. Copies of a photo are shown once.
     """
+    from seesay.library.filters import read_filter
     from seesay.library.library import Library
 
     queries, folders = _understand(things or [], bool(like or plus))
-    where = _filter(after, before, within, camera, tag)
+    where = read_filter(after=after, before=before, within=within, camera=camera, tag=tag)
+    examples = _examples(like or [], box)
     with Library(library) as opened:
         if refresh:
             _refresh(opened, folders, quiet=as_json or paths0)
@@ -72,7 +75,7 @@ def search(
         for query in queries:
             _warn_of_unknown_words(opened, [query, *(plus or ()), *(minus or ())])
             results = opened.search(
-                query, folders=folders, like=like or (), plus=plus or (), minus=minus or (), where=where, top=top,
+                query, folders=folders, like=examples, plus=plus or (), minus=minus or (), where=where, top=top,
                 min_score=min_score, sort=sort,
             )  # fmt: skip
             answers.append((query, results))
@@ -108,28 +111,20 @@ def _understand(things: Sequence[str], has_more: bool) -> tuple[list[str], list[
     return [query], [Path(folder) for folder in folders]
 
 
+def _examples(photos: Sequence[Path], box: str) -> "Sequence[Path | Part]":
+    from seesay.errors import SeesayError
+    from seesay.library.likeness import Part, read_box
+
+    if box and not photos:
+        raise SeesayError("a box is a part of a photo, and there is none", hint=f"--like PHOTO --box {box}")
+    return [Part(photo, read_box(box)) for photo in photos] if box else photos
+
+
 def _is_folder(thing: str) -> bool:
     try:
         return Path(thing).expanduser().is_dir()
     except (OSError, ValueError):  # a sentence too long for a name
         return False
-
-
-def _filter(after: str, before: str, within: str, camera: str, tag: str) -> "Filter":
-    from seesay.errors import SeesayError
-    from seesay.library.store import Filter
-
-    for name, date in (("--after", after), ("--before", before)):
-        if date and not _DATE.fullmatch(date):
-            raise SeesayError(f"{name} is {date!r}", allowed="a date such as 2019, 2019-07 or 2019-07-04")
-    during = within if _DATE.fullmatch(within) else ""
-    place = str(Path(within)) if within and not during else ""  # a folder named 2019 is written ./2019
-    classes: tuple[int, ...] = ()
-    if tag:
-        from seesay.library.tags import find_classes
-
-        classes = find_classes(tag)
-    return Filter(within=place, during=during, after=after, before=before, camera=camera, classes=classes)
 
 
 def _refresh(opened: "Library", folders: Sequence[Path], *, quiet: bool) -> None:

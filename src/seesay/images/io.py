@@ -123,7 +123,7 @@ def _guarded(name: str, step: Callable[[], Image.Image]) -> Image.Image:
 
 
 def _read(file: BinaryIO, name: str, max_pixels: int, at_least: int | None) -> Image.Image:
-    opener = _opener(file.read(64), name)
+    opener = find_opener(file.read(64), name)
     file.seek(0)
     try:
         image = opener(file)
@@ -132,7 +132,7 @@ def _read(file: BinaryIO, name: str, max_pixels: int, at_least: int | None) -> I
     return _finish(image, name, max_pixels, at_least)
 
 
-def _opener(head: bytes, name: str) -> _Opener:
+def find_opener(head: bytes, name: str) -> _Opener:
     """The plugin for a file that starts with these bytes."""
     if not head:
         raise SeesayError(f"cannot open {name}: it is empty (0 bytes)")

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from seesay.library.library import Library
+    from seesay.library.likeness import Part
     from seesay.library.search import Result
     from seesay.library.store import Filter, Photo
 
-__all__ = ["Filter", "Library", "Photo", "Result"]
+__all__ = ["Filter", "Library", "Part", "Photo", "Result"]
 
-_HOMES = {"Library": "library", "Result": "search", "Filter": "store", "Photo": "store"}
+_HOMES = {"Library": "library", "Result": "search", "Filter": "store", "Photo": "store", "Part": "likeness"}
 
 
 def __getattr__(name: str) -> Any:

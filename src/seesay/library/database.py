@@ -112,6 +112,17 @@ class Database:
         self._own = threading.local()
 
 
+def recover(folder: Path) -> Path | None:
+    """Set aside a library that is too damaged to be opened; says where it is then, None where all is well."""
+    try:
+        Database(folder).close()
+    except SeesayError as error:
+        if "is damaged" not in error.what:
+            raise
+        return set_aside(folder)
+    return None
+
+
 def set_aside(folder: Path) -> Path | None:
     """Move a library that cannot be read out of the way; says where it is then, None where there was none."""
     if not (folder / FILE).exists():

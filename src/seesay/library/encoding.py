@@ -1,7 +1,6 @@
 """From photos and sentences to vectors, with trained weights; torch is loaded when the first photo needs it."""
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
@@ -11,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-import seesay
 from seesay.errors import SeesayError
 from seesay.library.calibration import Calibration, content_words
 from seesay.library.store import Fingerprint, Tags, Vector
+from seesay.models import weights
 
 if TYPE_CHECKING:
     from PIL import Image
 
     from seesay.images.backbones import Backbone
+    from seesay.images.features import Features
     from seesay.models.base import Matcher
 
 N_TAGS = 10
 _LEAST_PROBABLE = 0.01  # of a tag
-_PACKAGED = Path(seesay.__file__).parent / "weights"
 
 
 class Encoder(Protocol):
@@ -51,6 +50,10 @@ class Encoder(Protocol):
     def encode_text(self, text: str) -> Vector:
         """The unit vector (D,) of a sentence."""
 
+    @property
+    def matcher(self) -> "Matcher":
+        """The model itself, for what needs more than vectors."""
+
     def count_words(self, text: str) -> dict[str, int]:
         """The content words of a sentence, with how often the model has seen each in training."""
 
@@ -60,13 +63,14 @@ class WeightsEncoder:
 
     def __init__(self, name: str | Path) -> None:
         self.name = str(name)
-        self.folder, self.about = _find(self.name)
+        found = weights.find(name)
+        self.folder, self.about = found.folder.resolve(), found.about
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
         features = self.about["features"]
         spec = "-".join(str(features.get(key, "")) for key in ("backbone", "size", "crop"))
-        packaged = self.folder.parent == _PACKAGED
+        packaged = self.folder.parent == weights.PACKAGED.resolve()
         return Fingerprint(
             model=self.folder.name if packaged else str(self.folder),
             weights=self._digest(),
@@ -109,7 +113,7 @@ class WeightsEncoder:
         import torch
 
         with torch.inference_mode():
-            found = self._matcher.encode_texts([text])
+            found = self.matcher.encode_texts([text])
         if not isinstance(found, torch.Tensor) or found.ndim != 2:
             raise self._no_single_vector()
         return np.asarray(found[0].numpy(), np.float32)
@@ -120,18 +124,19 @@ class WeightsEncoder:
         return {word: vocabulary.counts[row] if word in vocabulary else 0 for word, row in rows.items()}
 
     @cached_property
-    def _matcher(self) -> "Matcher":
+    def matcher(self) -> "Matcher":
+        """The model itself, for what needs more than vectors."""
         from seesay.models.pretrained import load
 
         return load(self.folder)
 
     @cached_property
     def _backbone(self) -> "Backbone":
-        return self._matcher.feature_spec.load_backbone()
+        return self.matcher.feature_spec.load_backbone()
 
     @property
     def pixels(self) -> int:
-        return self._matcher.feature_spec.pixels
+        return self.matcher.feature_spec.pixels
 
     @contextmanager
     def at_work(self) -> Iterator[Callable[[], None]]:
@@ -147,14 +152,9 @@ class WeightsEncoder:
     def encode_photos(self, images: "Sequence[Image.Image]") -> tuple[Vector, list[Tags]]:
         import torch
 
-        from seesay.images.features import OUTPUTS, Features, compute
-
-        outputs = self._matcher.outputs
-        schemes = [output for output in outputs if output not in OUTPUTS]
-        rows = compute(images, self._backbone, self._matcher.feature_spec.crop, schemes)
-        features = Features.of({output: rows[output] for output in outputs})
+        features = self.features_of(images)
         with torch.inference_mode():
-            vectors = self._matcher.encode_images(features)
+            vectors = self.matcher.encode_images(features)
             if vectors.ndim != 2:
                 raise self._no_single_vector()
             tags: list[Tags] = [() for _ in images]
@@ -162,6 +162,15 @@ class WeightsEncoder:
                 probabilities = self._backbone.classifier(features.pooled).softmax(1)  # (n, 1000)
                 tags = [likeliest_tags(row) for row in probabilities.numpy()]
         return np.asarray(vectors.numpy(), np.float32), tags
+
+    def features_of(self, images: "Sequence[Image.Image]") -> "Features":
+        """What the model wants to know of opened photos."""
+        from seesay.images.features import OUTPUTS, Features, compute
+
+        outputs = self.matcher.outputs
+        schemes = [output for output in outputs if output not in OUTPUTS]
+        rows = compute(images, self._backbone, self.matcher.feature_spec.crop, schemes)
+        return Features.of({output: rows[output] for output in outputs})
 
     def _no_single_vector(self) -> SeesayError:
         return SeesayError(
@@ -178,21 +187,3 @@ def likeliest_tags(probabilities: NDArray[np.float32]) -> Tags:
     """
     best = np.argsort(-probabilities)[:N_TAGS]
     return tuple((int(number), float(p)) for number in best if (p := probabilities[number]) >= _LEAST_PROBABLE)
-
-
-def _find(name: str) -> tuple[Path, dict[str, Any]]:
-    """The folder of weights and what its config.json says, without torch where all is well.
-
-    What is wrong with a name or a file is said by `seesay.models.pretrained`, which knows.
-    """
-    folder = _PACKAGED / name if (_PACKAGED / name / "config.json").is_file() else Path(name).resolve()
-    try:
-        about = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        if about["format"] == 1 and isinstance(about["config"], dict) and isinstance(about["features"], dict):
-            return folder, about
-    except (OSError, ValueError, RecursionError, KeyError, TypeError):
-        pass
-    from seesay.models.pretrained import find
-
-    weights = find(name)
-    return weights.folder, weights.about

@@ -6,11 +6,12 @@ is one transaction: whatever ends the process, what was written before stays and
 """
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from seesay.errors import SeesayError
+from seesay.library.cascade import Rescorer
 from seesay.library.encoding import Encoder
 from seesay.library.scan import Listing, scan
 from seesay.library.store import Failure, File, Folder, Store, as_path
@@ -46,6 +47,7 @@ def index_folder(
     folder: Folder,
     encoder: Encoder,
     *,
+    second: Rescorer | None = None,
     below: Path | None = None,
     retry: bool = False,
     workers: int = 0,
@@ -56,6 +58,7 @@ def index_folder(
     Args:
         store: Whose fingerprint is the encoder's.
         folder: An absolute path without links in it, and what is left out below it.
+        second: The second stage of search, whose vectors of regions the store holds.
         below: The part of it to look at, by default the whole.
         retry: Try again what could not be used, though it has not changed.
         workers: Threads; 0 takes one per core.
@@ -73,7 +76,7 @@ def index_folder(
     failed = {failure.file.path for failure in store.failures([start])} if retry else set()
     todo = [file for path, file in listing.files.items() if known.get(path) != file or path in failed]
     if todo:
-        _encode_all(store, todo, known, encoder, done, workers, on_progress)
+        _encode_all(store, todo, known, encoder, second, done, workers, on_progress)
     if todo or done.n_removed:
         store.drop_unused()
     return done
@@ -97,6 +100,7 @@ def _encode_all(
     todo: list[File],
     known: dict[bytes, File],
     encoder: Encoder,
+    second: Rescorer | None,
     done: Indexed,
     workers: int,
     on_progress: Progress | None,
@@ -110,9 +114,10 @@ def _encode_all(
         on_progress(0, total)
     while todo:
         again: list[File] = []
-        intake = Intake(encoder, store.digests())
+        intake = Intake(encoder, store.digests(), second)
         with (
             encoder.at_work() as prepare,
+            second.at_work() if second else nullcontext(),
             closing(work_in_batches(todo, intake, workers, prepare_thread=prepare)) as finished,
         ):
             for work in finished:

@@ -10,6 +10,7 @@ from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.images.io import open_image
+from seesay.library.cascade import Rescorer
 from seesay.library.encoding import Encoder
 from seesay.library.metadata import Metadata, read_metadata
 from seesay.library.store import Batch, Content, Failure, File, as_path
@@ -43,8 +44,10 @@ class _Opened:
 class Intake:
     """Makes a batch of a few files; several threads share it."""
 
-    def __init__(self, encoder: Encoder, digests: set[str]) -> None:
+    def __init__(self, encoder: Encoder, digests: set[str], second: Rescorer | None = None) -> None:
         self.encoder = encoder
+        self.second = second
+        self._pixels = max(encoder.pixels, second.pixels) if second else encoder.pixels
         self._known = digests
         self._taken: set[str] = set()
         self._lock = threading.Lock()
@@ -62,17 +65,19 @@ class Intake:
                 elif not self._take(digest):
                     work.waiting.append(file)
                 else:
-                    image = open_image(data, at_least=self.encoder.pixels)
+                    image = open_image(data, at_least=self._pixels)
                     opened.append(_Opened(file, digest, image, read_metadata(data), make_thumbnail(image)))
             except SeesayError as error:
                 work.batch.failures.append(_failure(file, error))
         if opened:
-            vectors, tags = self.encoder.encode_photos([photo.image for photo in opened])
-            for photo, vector, likeliest in zip(opened, vectors, tags, strict=True):
+            images = [photo.image for photo in opened]
+            vectors, tags = self.encoder.encode_photos(images)
+            regions = self.second.encode_photos(images) if self.second else [None] * len(images)
+            for photo, vector, likeliest, seen in zip(opened, vectors, tags, regions, strict=True):
                 about = photo.about
                 described = about.width, about.height, about.taken, about.camera
-                content = Content(photo.digest, *described, vector.astype(np.float16), photo.thumbnail, likeliest)
-                work.batch.contents.append(content)
+                kept = vector.astype(np.float16)
+                work.batch.contents.append(Content(photo.digest, *described, kept, photo.thumbnail, likeliest, seen))
                 work.batch.photos.append((photo.file, photo.digest))
         return work
 

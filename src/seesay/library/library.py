@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from seesay.errors import SeesayError
-from seesay.library.database import set_aside
+from seesay.library.cascade import Rescorer, find_rescorer
 from seesay.library.encoding import Encoder, WeightsEncoder
-from seesay.library.places import absolute, library_dir, rebased, resolve_folder, without
+from seesay.library.likeness import Part, Source, find_photo, open_part
+from seesay.library.places import absolute, library_dir, resolve_folder, root_of, without
 from seesay.library.search import Parts, Result, Sentence, find_photos
 from seesay.library.sqlite import SqliteStore
 from seesay.library.store import Counts, Failure, Filter, Fingerprint, Folder, Photo, Store, Vector
@@ -29,6 +31,8 @@ class Status:
     Attributes:
         folders: The indexed folders with how much of each.
         agrees: Whether the vectors are those of the weights that are installed.
+        second: The weights of the second stage, if the library holds what it needs.
+        could_look_again: Whether there is a second stage that the library holds nothing for.
     """
 
     name: str
@@ -36,6 +40,8 @@ class Status:
     agrees: bool
     counts: Counts
     folders: tuple[tuple[Folder, Counts], ...]
+    second: str | None = None
+    could_look_again: bool = False
 
 
 class Library:
@@ -44,6 +50,8 @@ class Library:
     Args:
         location: The library's folder; by default the person's own (`library_dir`).
         model: Weights by name or folder; by default those that the library was made with.
+        second: What looks again at the best (`seesay.library.cascade`), by default what is installed for the model;
+            None for nothing.
 
     Example:
         >>> library = Library()  # doctest: +SKIP
@@ -61,10 +69,12 @@ class Library:
         model: str | Path | None = None,
         store: Store | None = None,
         encoder: Encoder | None = None,
+        second: Rescorer | Literal["installed"] | None = "installed",
     ) -> None:
         self.store = store or SqliteStore(Path(location).expanduser() if location else library_dir())
         made_with = self.store.fingerprint()
         self.encoder: Encoder = encoder or WeightsEncoder(model or (made_with.model if made_with else DEFAULT_MODEL))
+        self._second = second
 
     def __enter__(self) -> "Library":
         return self
@@ -75,6 +85,19 @@ class Library:
     def close(self) -> None:
         """Give back what it holds open."""
         self.store.close()
+
+    @cached_property
+    def second(self) -> Rescorer | None:
+        """What looks again at the photos that were found best; None where nothing does."""
+        return find_rescorer(self.encoder.fingerprint.model) if self._second == "installed" else self._second
+
+    def _stored_second(self) -> Rescorer | None:
+        """The second stage, where the library holds its vectors of regions."""
+        held = self.store.regions_fingerprint()
+        return self.second if held is not None and self.second and held == self.second.fingerprint else None
+
+    def _start(self) -> None:
+        self.store.start(self.encoder.fingerprint, self.second.fingerprint if self.second else None)
 
     def folders(self) -> list[Folder]:
         """The indexed folders."""
@@ -110,31 +133,17 @@ class Library:
             root = self._root_of(path, exclude)
             below = path if path != root.path else None
             return index_folder(
-                self.store, root, self.encoder, below=below, retry=retry, workers=workers, on_progress=on_progress
-            )
+                self.store, root, self.encoder, second=self._stored_second(), below=below, retry=retry,
+                workers=workers, on_progress=on_progress,
+            )  # fmt: skip
 
     def _root_of(self, path: Path, exclude: Sequence[str] | None) -> Folder:
         """The remembered folder that a path belongs to; it is remembered where there is none."""
         folders = self.store.folders()
-        for known in folders:
-            if path == known.path:
-                if exclude is None or tuple(exclude) == known.exclude:
-                    return known
-                changed = replace(known, exclude=tuple(exclude))
-                self.store.set_folders([changed if folder is known else folder for folder in folders])
-                return changed
-            if path.is_relative_to(known.path):
-                if exclude:
-                    raise SeesayError(
-                        f"{path} lies in {known.path}, which is indexed as a whole",
-                        hint=f"seesay index {known.path} --exclude PATTERN",
-                    )
-                return known
-        inner = [folder for folder in folders if folder.path.is_relative_to(path)]
-        kept = [pattern for folder in inner for pattern in rebased(folder, path)]
-        added = Folder(path, (*(exclude or ()), *kept))
-        self.store.set_folders([*(folder for folder in folders if folder not in inner), added])
-        return added
+        root, remembered = root_of(path, folders, exclude)
+        if remembered != folders:
+            self.store.set_folders(remembered)
+        return root
 
     def _agree(self, *, start: bool = False) -> None:
         """Make sure that the library's vectors are those of the encoder."""
@@ -148,14 +157,14 @@ class Library:
                 hint=f"seesay library rebuild --model {own.model}",
             )
         if start:
-            self.store.start(own)
+            self._start()
 
     def search(
         self,
         query: str = "",
         *,
         folders: Sequence[Path | str] = (),
-        like: Sequence[Path | str | bytes] = (),
+        like: Sequence[Source | Part] = (),
         plus: Sequence[str] = (),
         minus: Sequence[str] = (),
         where: Filter | None = None,
@@ -168,7 +177,8 @@ class Library:
         Args:
             query: A sentence; may be empty where `like` or `plus` say what is wanted.
             folders: Only photos below these.
-            like: Photos, in the library or not, that the results are to be like.
+            like: Photos that the results are to be like, or parts of them: files, or photos of the library by id,
+                which are not found again themselves.
             plus: Further sentences that a photo is to fit.
             minus: Sentences that it is not to fit.
             where: Which photos count, by date, camera and place.
@@ -185,24 +195,35 @@ class Library:
         where = where or Filter()
         if folders:
             where = replace(where, folders=tuple(resolve_folder(folder) for folder in folders))
-        return find_photos(self.store, parts, self.encoder.calibration, where, top=top, min_score=min_score, sort=sort)
+        own = [part.photo if isinstance(part, Part) else part for part in like]
+        return find_photos(
+            self.store, parts, self.encoder.calibration, where, second=self._stored_second(),
+            without=[find_photo(self.store, photo).content for photo in own if isinstance(photo, int)],
+            top=top, min_score=min_score, sort=sort,
+        )  # fmt: skip
 
     def _sentence(self, text: str) -> Sentence:
         counts = self.encoder.count_words(text)
         vector, clues = self.encoder.encode_text(text), find_clues(counts)
         if clues and not any(counts.values()):
             vector = np.zeros_like(vector)  # words that were never seen have no direction
-        return Sentence(vector, len(counts), clues)
+        return Sentence(vector, len(counts), clues, text)
 
-    def _vector_of(self, photo: Path | str | bytes) -> Vector:
+    def _vector_of(self, like: Source | Part) -> Vector:
+        if isinstance(like, int):
+            content = find_photo(self.store, like).content
+            return self.store.vectors([content])[content]
         from seesay.images.io import open_image
 
-        image = open_image(photo, at_least=self.encoder.pixels)
+        if isinstance(like, Part):
+            image = open_part(self.store, like)
+        else:
+            image = open_image(like, at_least=self.encoder.pixels)
         return np.asarray(self.encoder.encode_photos([image])[0][0], np.float32)
 
-    def latest(self, n: int = 20, *, where: Filter | None = None) -> list[Photo]:
-        """The photos of the latest dates."""
-        return self.store.latest(n, where or Filter())
+    def latest(self, n: int = 20, *, skip: int = 0, where: Filter | None = None) -> list[Photo]:
+        """The photos of the latest dates, without so many of the very latest."""
+        return self.store.latest(n, where or Filter(), skip)
 
     def photo(self, photo_id: int) -> Photo | None:
         """A photo by its id."""
@@ -219,12 +240,15 @@ class Library:
     def status(self) -> Status:
         """What the library holds."""
         held = self.store.fingerprint()
+        second = self._stored_second()
         return Status(
             name=self.store.name,
             fingerprint=held,
             agrees=held is None or held == self.encoder.fingerprint,
             counts=self.store.counts(),
             folders=tuple((folder, self.store.counts([folder.path])) for folder in self.store.folders()),
+            second=second.fingerprint.model if second else None,
+            could_look_again=held is not None and second is None and self.second is not None,
         )
 
     def forget(self, folder: Path | str) -> int:
@@ -267,23 +291,14 @@ class Library:
 
         paths = [resolve_folder(folder) for folder in folders]
         with self.store.writing():
-            self.store.start(self.encoder.fingerprint)
+            self._start()
+            second = self._stored_second()
             for path in paths:
                 self._root_of(path, None)
             return {
-                folder.path: index_folder(self.store, folder, self.encoder, workers=workers, on_progress=on_progress)
+                folder.path: index_folder(
+                    self.store, folder, self.encoder, second=second, workers=workers, on_progress=on_progress
+                )
                 for folder in self.store.folders()
                 if folder.path.is_dir()
             }
-
-
-def recover(location: Path | str | None = None) -> Path | None:
-    """Set aside a library that is too damaged to be opened; says where it is then, None where all is well."""
-    folder = Path(location).expanduser() if location else library_dir()
-    try:
-        SqliteStore(folder).close()
-    except SeesayError as error:
-        if "is damaged" not in error.what:
-            raise
-        return set_aside(folder)
-    return None

@@ -10,7 +10,7 @@ from typing import Any
 from PIL import ExifTags, Image
 from PIL.TiffImagePlugin import TiffImageFile
 
-from seesay.images.io import _opener
+from seesay.images.io import find_opener
 
 _DATE = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
 _SIDEWAYS = (5, 6, 7, 8)
@@ -40,7 +40,7 @@ def read_metadata(data: bytes) -> Metadata:
         >>> read_metadata(file.getvalue())
         Metadata(width=30, height=40, taken='2019-07-04T12:30:00', camera='Canon EOS 5D')
     """
-    image = _opener(data[:64], "the given bytes")(BytesIO(data))
+    image = find_opener(data[:64], "the given bytes")(BytesIO(data))
     width, height = image.size
     tags = _exif(image)
     # The TIFF plugin gives the size of the upright picture by itself.

@@ -58,6 +58,13 @@ MIGRATIONS = (
         hint TEXT
     ) WITHOUT ROWID;
     """,
+    """
+    -- What a second model sees where: the vectors of a photo's regions, one after the other.
+    CREATE TABLE regions (
+        content INTEGER PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE,
+        vector BLOB NOT NULL
+    );
+    """,
 )
 
 

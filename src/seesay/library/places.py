@@ -1,6 +1,7 @@
 """Where things are: the library itself, the folders of photos, and what is left out of them."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,6 +40,38 @@ def without(folder: Folder, part: Path) -> Folder:
     if not part.is_relative_to(folder.path):
         return folder
     return replace(folder, exclude=tuple(dict.fromkeys([*folder.exclude, pattern_for(part, folder.path)])))
+
+
+def root_of(path: Path, folders: Sequence[Folder], exclude: Sequence[str] | None = None) -> tuple[Folder, list[Folder]]:
+    """The indexed folder that a path belongs to, and the folders that are indexed from then on.
+
+    Args:
+        path: Itself, where no folder holds it: it then takes the place of those inside it.
+        exclude: Patterns of what is left out of it, in place of those that it has.
+
+    Raises:
+        SeesayError: It lies in an indexed folder, whose patterns are not its own to choose.
+
+    Example:
+        >>> root, folders = root_of(Path("/photos"), [Folder(Path("/photos/2019"), ("*.tif",)), Folder(Path("/scans"))])
+        >>> root, len(folders)
+        (Folder(path=PosixPath('/photos'), exclude=('/2019/**/*.tif',)), 2)
+    """
+    for known in folders:
+        if path == known.path:
+            changed = known if exclude is None else replace(known, exclude=tuple(exclude))
+            return changed, [changed if folder is known else folder for folder in folders]
+        if path.is_relative_to(known.path):
+            if exclude:
+                raise SeesayError(
+                    f"{path} lies in {known.path}, which is indexed as a whole",
+                    hint=f"seesay index {known.path} --exclude PATTERN",
+                )
+            return known, [*folders]
+    inner = [folder for folder in folders if folder.path.is_relative_to(path)]
+    kept = [pattern for folder in inner for pattern in rebased(folder, path)]
+    added = Folder(path, (*(exclude or ()), *kept))
+    return added, [*(folder for folder in folders if folder not in inner), added]
 
 
 def rebased(folder: Folder, outer: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""The first stage of search: every photo by its one vector, best first, with scores that mean something.
+"""Search: every photo by its one vector, the best perhaps looked at again, with scores that mean something.
 
 A query may have several parts: sentences that the photo is to fit, sentences that it is not to fit, and photos that it
 is to be like. Where the weights are calibrated and no photo is given, the score is the probability that all of it
@@ -6,7 +6,7 @@ holds, the parts taken as independent. Vectors of photos and of sentences are no
 the query the score is the plain cosine.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from seesay.errors import SeesayError
 from seesay.library.calibration import Calibration, word_for
+from seesay.library.cascade import Rescorer, look_again
 from seesay.library.store import Filter, Hit, Photo, Store, Vector
 from seesay.library.tags import Clue, shown_names
 
@@ -33,11 +34,13 @@ class Sentence:
         vector: (D,), of unit length, or of length zero where no word of it is known.
         n_words: How many content words it has.
         clues: What its rare words say about tags.
+        text: As it was written, for a second stage.
     """
 
     vector: Vector
     n_words: int
     clues: tuple[Clue, ...] = ()
+    text: str = ""
 
     @property
     def classes(self) -> set[int]:
@@ -93,6 +96,8 @@ def find_photos(
     calibration: Calibration | None,
     where: Filter,
     *,
+    second: Rescorer | None = None,
+    without: Collection[int] = (),
     top: int = 20,
     min_score: float | None = None,
     sort: str = "score",
@@ -100,6 +105,8 @@ def find_photos(
     """The photos that fit a query best.
 
     Args:
+        second: Looks again at the best.
+        without: Contents that are not to be found.
         top: How many, copies not counted.
         min_score: Leave out what scores less.
         sort: `score`, best first, or `date`, those same photos latest first.
@@ -112,15 +119,18 @@ def find_photos(
         raise SeesayError("the query asks for nothing", allowed="a sentence, or a photo to be like")
     direction = parts.direction()
     n = 2 * top + 32 if len(parts.fits) + len(parts.like) == 1 and not parts.unlike else max(_CANDIDATES, 4 * top)
+    n = max(n + len(without), second.blend.k if second else 0)
     worth = _worth(store, parts)
     bonus: dict[int, float] = {}
     for added in worth[: len(parts.fits)]:
         for content, more in added.items():
             bonus[content] = bonus.get(content, 0.0) + more
     while True:
-        hits = store.nearest(direction, n, where, bonus)
-        results = _fold(_ranked(hits, parts, worth, calibration))
-        if len(results) >= top or len(hits) < n:
+        found = store.nearest(direction, n, where, bonus)
+        hits = [hit for hit in found if hit.photos[0].content not in without]
+        gains = look_again(second, store, hits, (*parts.fits, *parts.unlike)) if second else ()
+        results = _fold(_ranked(hits, parts, [*worth, *gains], calibration))
+        if len(results) >= top or len(found) < n:
             break
         n *= 4  # so many copies that too few photos are left
     results = [result for result in results if min_score is None or result.score >= min_score][:top]
@@ -150,10 +160,10 @@ def _ranked(
     if not hits:
         return []
     vectors = np.stack([hit.vector for hit in hits])  # (n, D)
-    cosines = [
-        vectors @ sentence.vector + np.array([added.get(hit.photos[0].content, 0.0) for hit in hits])
-        for sentence, added in zip((*parts.fits, *parts.unlike), worth, strict=True)
-    ]
+    sentences = (*parts.fits, *parts.unlike)
+    cosines = [vectors @ sentence.vector for sentence in sentences]
+    for row, added in enumerate(worth):
+        cosines[row % len(sentences)] += [added.get(hit.photos[0].content, 0.0) for hit in hits]
     fits, unlike = cosines[: len(parts.fits)], cosines[len(parts.fits) :]
     probable = calibration is not None and not parts.like
     if calibration is not None and probable:

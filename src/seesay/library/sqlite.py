@@ -14,15 +14,15 @@ import numpy as np
 
 from seesay.errors import SeesayError
 from seesay.library import store
+from seesay.library.conditions import below, conditions
 from seesay.library.database import Database
 from seesay.library.keeper import MatrixKeeper
 from seesay.library.locking import hold_lock
 from seesay.library.matrix import Ids, Matrix
 from seesay.library.store import Batch, Counts, Failure, File, Filter, Fingerprint, Folder, Hit, Photo, Tags, Vector
-from seesay.library.tags import SHOWN
 
 _ROUNDING = 2e-3  # half precision moves a cosine by less
-_PHOTO = "p.id, p.path, p.content, p.size, p.date, c.width, c.height, c.taken, c.camera"
+_PHOTO = "p.id, p.path, p.content, p.size, p.mtime_ns, p.date, c.width, c.height, c.taken, c.camera"
 _JOINED = "photos p JOIN contents c ON c.id = p.content"
 
 
@@ -50,11 +50,21 @@ class SqliteStore(store.Store):
         return dict(self._rows("SELECT key, value FROM about"))
 
     def fingerprint(self) -> Fingerprint | None:
-        text = self._about().get("fingerprint")
+        return self._fingerprint("fingerprint")
+
+    def regions_fingerprint(self) -> Fingerprint | None:
+        return self._fingerprint("regions")
+
+    def _fingerprint(self, key: str) -> Fingerprint | None:
+        text = self._about().get(key)
         return Fingerprint(**json.loads(text)) if text else None
 
-    def start(self, fingerprint: Fingerprint) -> None:
-        about = {"fingerprint": json.dumps(asdict(fingerprint)), "epoch": uuid.uuid4().hex}
+    def start(self, fingerprint: Fingerprint, regions: Fingerprint | None = None) -> None:
+        about = {
+            "fingerprint": json.dumps(asdict(fingerprint)),
+            "regions": json.dumps(asdict(regions)) if regions else "",
+            "epoch": uuid.uuid4().hex,
+        }
         with self._transaction() as connection:
             for table in ("photos", "failures", "contents"):
                 connection.execute(f"DELETE FROM {table}")
@@ -72,10 +82,10 @@ class SqliteStore(store.Store):
             connection.executemany("INSERT INTO folders VALUES (?, ?)", rows)
 
     def files(self, folder: Path) -> dict[bytes, File]:
-        below, parameters = _below([folder])
+        passes, parameters = below([folder])
         known: dict[bytes, File] = {}
         for table in ("photos", "failures"):
-            rows = self._rows(f"SELECT path, size, mtime_ns FROM {table} WHERE {below}", *parameters)
+            rows = self._rows(f"SELECT path, size, mtime_ns FROM {table} WHERE {passes}", *parameters)
             known.update((row[0], File(*row)) for row in rows)
         return known
 
@@ -97,6 +107,9 @@ class SqliteStore(store.Store):
                 vector = np.ascontiguousarray(content.vector, np.float16).tobytes()
                 connection.execute("INSERT INTO vectors VALUES (?, ?)", (*added, vector))
                 connection.execute("INSERT INTO thumbnails VALUES (?, ?)", (*added, content.thumbnail))
+                if content.regions is not None:
+                    seen = np.ascontiguousarray(content.regions, np.float16).tobytes()
+                    connection.execute("INSERT INTO regions VALUES (?, ?)", (*added, seen))
                 tags = [(number, *added, probability) for number, probability in content.tags]
                 connection.executemany("INSERT INTO tags VALUES (?, ?, ?)", tags)
             for file, digest in batch.photos:
@@ -156,7 +169,7 @@ class SqliteStore(store.Store):
             best = passing[_best(scores[passing], min(len(passing), n))]
             photos = self._photos_of(ids[best], where)
         best = np.array([place for place in best if int(ids[place]) in photos][:n], np.int64)
-        vectors = self._vectors(ids[best])
+        vectors = self.vectors(ids[best].tolist())
         hits = []
         for place in best:
             content = int(ids[place])
@@ -170,12 +183,12 @@ class SqliteStore(store.Store):
         return hits
 
     def _contents(self, where: Filter) -> Ids:
-        passes, parameters = _conditions(where)
+        passes, parameters = conditions(where)
         rows = self._rows(f"SELECT p.content FROM {_JOINED} WHERE {passes}", *parameters)
         return np.array(rows, np.int64).reshape(-1)
 
     def _photos_of(self, contents: Ids, where: Filter) -> dict[int, list[Photo]]:
-        passes, parameters = _conditions(where)
+        passes, parameters = conditions(where)
         rows = self._rows(
             f"SELECT {_PHOTO} FROM {_JOINED} "
             f"WHERE p.content IN (SELECT value FROM json_each(?)) AND {passes} ORDER BY p.id",
@@ -188,19 +201,28 @@ class SqliteStore(store.Store):
             photos.setdefault(photo.content, []).append(photo)
         return photos
 
-    def _vectors(self, contents: Ids) -> dict[int, Vector]:
-        wanted = json.dumps(contents.tolist())
-        rows = self._rows(
-            "SELECT content, vector FROM vectors WHERE content IN (SELECT value FROM json_each(?))", wanted
-        )
-        return {content: np.frombuffer(vector, np.float16).astype(np.float32) for content, vector in rows}
+    def vectors(self, contents: Sequence[int]) -> dict[int, Vector]:
+        return self._arrays("vectors", contents, ())
 
-    def latest(self, n: int, where: Filter) -> list[Photo]:
-        passes, parameters = _conditions(where)
+    def regions(self, contents: Sequence[int]) -> dict[int, Vector]:
+        made_with = self.regions_fingerprint()
+        return self._arrays("regions", contents, (-1, made_with.dim)) if made_with else {}
+
+    def _arrays(self, table: str, contents: Sequence[int], shape: tuple[int, ...]) -> dict[int, Vector]:
+        wanted = "WHERE content IN (SELECT value FROM json_each(?))"
+        rows = self._rows(f"SELECT content, vector FROM {table} {wanted}", json.dumps(list(contents)))
+        return {
+            content: np.frombuffer(vector, np.float16).astype(np.float32).reshape(shape or -1)
+            for content, vector in rows
+        }
+
+    def latest(self, n: int, where: Filter, skip: int = 0) -> list[Photo]:
+        passes, parameters = conditions(where)
         rows = self._rows(
-            f"SELECT {_PHOTO} FROM {_JOINED} WHERE {passes} ORDER BY p.date DESC, p.id DESC LIMIT ?",
+            f"SELECT {_PHOTO} FROM {_JOINED} WHERE {passes} ORDER BY p.date DESC, p.id DESC LIMIT ? OFFSET ?",
             *parameters,
             n,
+            skip,
         )
         return [_photo(row) for row in rows]
 
@@ -230,18 +252,18 @@ class SqliteStore(store.Store):
         return {content: tuple(tags) for content, tags in found.items()}
 
     def failures(self, folders: Sequence[Path] = ()) -> list[Failure]:
-        below, parameters = _below(folders)
+        passes, parameters = below(folders)
         rows = self._rows(
-            f"SELECT path, size, mtime_ns, reason, hint FROM failures WHERE {below} ORDER BY path", *parameters
+            f"SELECT path, size, mtime_ns, reason, hint FROM failures WHERE {passes} ORDER BY path", *parameters
         )
         return [Failure(File(*row[:3]), *row[3:]) for row in rows]
 
     def counts(self, folders: Sequence[Path] = ()) -> Counts:
-        below, parameters = _below(folders)
+        passes, parameters = below(folders)
         ((n_photos, n_contents),) = self._rows(
-            f"SELECT count(*), count(DISTINCT content) FROM photos WHERE {below}", *parameters
+            f"SELECT count(*), count(DISTINCT content) FROM photos WHERE {passes}", *parameters
         )
-        ((n_failures,),) = self._rows(f"SELECT count(*) FROM failures WHERE {below}", *parameters)
+        ((n_failures,),) = self._rows(f"SELECT count(*) FROM failures WHERE {passes}", *parameters)
         return Counts(n_photos, n_contents, n_failures)
 
 
@@ -262,42 +284,3 @@ def _modified(file: File) -> str:
         return datetime.fromtimestamp(file.mtime_ns / 1e9).isoformat(timespec="seconds")
     except (OverflowError, OSError, ValueError):  # a date beyond what the calendar holds
         return "0001-01-01T00:00:00"
-
-
-def _below(folders: Sequence[Path], column: str = "path") -> tuple[str, list[bytes]]:
-    """The condition that a path lies below one of some folders; none given, everywhere."""
-    if not folders:
-        return "1", []
-    parameters: list[bytes] = []
-    for folder in folders:
-        start = os.fsencode(folder).rstrip(b"/") + b"/"
-        parameters += [start, start[:-1] + b"0"]  # "0" follows "/"
-    return "(" + " OR ".join([f"({column} >= ? AND {column} < ?)"] * len(folders)) + ")", parameters
-
-
-def _conditions(where: Filter) -> tuple[str, list[Any]]:
-    passes, parameters = _below(where.folders, "p.path")
-    conditions: list[str] = [passes]
-    values: list[Any] = [*parameters]
-    if where.within:
-        conditions.append("instr(p.path, ?)")
-        values.append(b"/" + os.fsencode(where.within).strip(b"/") + b"/")
-    if where.during:
-        conditions.append("substr(p.date, 1, ?) = ?")
-        values += [len(where.during), where.during]
-    if where.after:
-        conditions.append("p.date >= ?")
-        values.append(where.after)
-    if where.before:
-        conditions.append("p.date < ?")
-        values.append(where.before)
-    if where.camera:
-        conditions.append("instr(lower(c.camera), ?)")
-        values.append(where.camera.lower())
-    if where.classes:
-        conditions.append(
-            "EXISTS (SELECT 1 FROM tags t WHERE t.content = c.id AND t.probability >= ? "
-            "AND t.class IN (SELECT value FROM json_each(?)))"
-        )
-        values += [SHOWN, json.dumps(where.classes)]
-    return " AND ".join(conditions), values

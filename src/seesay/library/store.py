@@ -41,6 +41,7 @@ class Content:
         taken: When, as ISO 8601 without a zone, which cameras do not tell; None where the file does not say.
         vector: (D,) float16, of unit length.
         thumbnail: A small JPEG without metadata.
+        regions: (N, D') float16, what a second model sees where (`seesay.library.cascade`); None without one.
     """
 
     digest: str
@@ -51,6 +52,7 @@ class Content:
     vector: NDArray[np.float16]
     thumbnail: bytes
     tags: Tags = ()
+    regions: NDArray[np.float16] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class Photo:
     Attributes:
         id: Its own for ever: the id of a photo that is gone is not given again.
         content: The id of what it shows; copies of one file share it.
+        mtime_ns: When the file was last changed, in nanoseconds.
         date: When it was taken, or where the file does not say so, when it was last changed; ISO 8601.
         taken: The date in the file itself, if any.
     """
@@ -95,6 +98,7 @@ class Photo:
     path: Path
     content: int
     size: int
+    mtime_ns: int
     date: str
     width: int
     height: int
@@ -181,8 +185,12 @@ class Store(ABC):
         """Of the vectors that it holds; None while it holds none."""
 
     @abstractmethod
-    def start(self, fingerprint: Fingerprint) -> None:
-        """Forget all photos and failures, keep the folders, and take vectors of this fingerprint from here on."""
+    def regions_fingerprint(self) -> Fingerprint | None:
+        """Of the vectors of regions that it holds; None where it holds none."""
+
+    @abstractmethod
+    def start(self, fingerprint: Fingerprint, regions: Fingerprint | None = None) -> None:
+        """Forget all photos and failures, keep the folders, and take vectors of these fingerprints from here on."""
 
     @abstractmethod
     def writing(self) -> AbstractContextManager[None]:
@@ -236,8 +244,8 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def latest(self, n: int, where: Filter) -> list[Photo]:
-        """The n photos of the latest date, latest first."""
+    def latest(self, n: int, where: Filter, skip: int = 0) -> list[Photo]:
+        """The n photos of the latest date, latest first, without so many of the very latest."""
 
     @abstractmethod
     def photo(self, photo_id: int) -> Photo | None:
@@ -246,6 +254,14 @@ class Store(ABC):
     @abstractmethod
     def thumbnail(self, photo_id: int) -> bytes | None:
         """A photo's small JPEG."""
+
+    @abstractmethod
+    def vectors(self, contents: Sequence[int]) -> dict[int, Vector]:
+        """The vectors (D,) of contents by id."""
+
+    @abstractmethod
+    def regions(self, contents: Sequence[int]) -> dict[int, Vector]:
+        """The vectors of the regions of contents, (N, D), by id; of those that have any."""
 
     @abstractmethod
     def tags(self, contents: Sequence[int]) -> dict[int, Tags]:

@@ -6,7 +6,7 @@ The command line, the evaluation and the web page know these verbs only and neve
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
@@ -21,9 +21,17 @@ from seesay.images.backbones import Backbone
 from seesay.images.extraction import Progress
 from seesay.images.features import Features, FeatureSpec, compute
 from seesay.images.io import open_image
+from seesay.models.weights import Weights as Weights
 from seesay.text.vocabulary import END, PAD, START, UNKNOWN, Vocabulary
 
-FAMILIES = {"vse": "seesay.models.vse:VSE", "mrnn": "seesay.models.mrnn:MRNN", "dvsa": "seesay.models.dvsa:DVSA"}
+FAMILIES = {
+    "vse": "seesay.models.vse:VSE",
+    "mrnn": "seesay.models.mrnn:MRNN",
+    "dvsa": "seesay.models.dvsa:DVSA",
+    "identifier": "seesay.models.identifier:Identifier",
+    "nic": "seesay.models.nic:NIC",
+    "dvsa-captions": "seesay.models.dvsa_captions:DVSACaptions",
+}
 """Model family → where its class lies; a family is imported when it is asked for."""
 
 Picture = Path | str | bytes | Image.Image
@@ -34,33 +42,6 @@ NORMALISATIONS = ("marginal", "mean-image", "none")
 """By what the likelihood of a sentence is divided before sentences are compared (m-RNN Eq. 7)."""
 LONGEST = 100
 """Words of a sentence that are read; nobody's caption is longer, and a pasted book does not exhaust the memory."""
-
-
-@dataclass(frozen=True)
-class Weights:
-    """A folder of trained weights and what its config.json says."""
-
-    folder: Path
-    about: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        return str(self.about["name"])
-
-    @property
-    def figures(self) -> dict[str, Any]:
-        """Measured reports by `data/split`."""
-        figures: dict[str, Any] = self.about.get("figures", {})
-        return figures
-
-    @property
-    def size(self) -> int:
-        """Bytes of the weights file."""
-        path = self.folder / "model.safetensors"
-        try:
-            return path.stat().st_size
-        except OSError as error:
-            raise SeesayError(f"cannot read the weights {path}: {error.strerror or error}") from error
 
 
 class Matcher(nn.Module, ABC):

@@ -14,55 +14,17 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-import seesay
 from seesay.errors import SeesayError
 from seesay.files import replace_atomically
 from seesay.images.features import FeatureSpec
 from seesay.models.base import Captioner, Matcher, Weights, config_table, family_class, named_in_errors, read_config
 from seesay.models.card import write_card
+from seesay.models.weights import FORMAT as FORMAT
+from seesay.models.weights import PACKAGED as PACKAGED
+from seesay.models.weights import find as find
+from seesay.models.weights import installed as installed
+from seesay.models.weights import read_about as read_about
 from seesay.text.vocabulary import Vocabulary
-
-FORMAT = 1
-PACKAGED = Path(seesay.__file__).parent / "weights"
-
-_NEEDED = {"format": int, "name": str, "family": str, "config": dict, "features": dict}
-
-
-def installed() -> list[Weights]:
-    """The weights that came with the package, by name."""
-    folders = sorted(path.parent for path in PACKAGED.glob("*/config.json"))
-    return [read_about(folder) for folder in folders]
-
-
-def find(name: str | Path) -> Weights:
-    """The weights of a name that came with the package, or in a folder; nothing heavy is read."""
-    folder = PACKAGED / name if (PACKAGED / name / "config.json").is_file() else Path(name)
-    if not (folder / "config.json").is_file():
-        known = [weights.name for weights in installed()]
-        raise SeesayError(
-            f"there are no weights {str(name)!r}",
-            allowed=f"{', '.join(known) or 'nothing is installed'}, or a folder that holds a config.json",
-            hint="seesay models",
-        )
-    return read_about(folder)
-
-
-def read_about(folder: Path) -> Weights:
-    """Read and check the config.json of a weights folder."""
-    path = folder / "config.json"
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise SeesayError(f"{path} is not JSON: {error}") from error
-    if not isinstance(about, dict) or not all(isinstance(about.get(key), kind) for key, kind in _NEEDED.items()):
-        raise SeesayError(f"{path} does not describe weights of seesay", allowed=f"an object with {', '.join(_NEEDED)}")
-    if about["format"] != FORMAT:
-        raise SeesayError(
-            f"{path} has format {about['format']}, this seesay reads format {FORMAT}", hint="pip install -U seesay"
-        )
-    return Weights(folder, about)
 
 
 def load(name: str | Path) -> Matcher:

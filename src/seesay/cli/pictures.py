@@ -1,0 +1,47 @@
+"""What commands that look through many pictures and draw have in common: where they look, and into what they draw."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Within = Annotated[
+    str,
+    typer.Option("--in", metavar="DATA", help="Where to look: a collection by path or name, or a folder of photos."),
+]
+Images = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="The folder of the pictures, where they lie elsewhere.")
+]
+Split = Annotated[str, typer.Option(help="Of a collection: train, dev, test, or all.")]
+
+
+def require_drawable(output: Path) -> None:
+    """Refuse a file that no picture can be drawn into, before anything is computed."""
+    from seesay.errors import SeesayError
+    from seesay.explain.sheets import FILE_TYPES
+
+    if output.suffix.lower() not in FILE_TYPES:
+        raise SeesayError(f"cannot draw into {output}", allowed=FILE_TYPES, hint=f"-o {output.with_suffix('.png')}")
+
+
+def find_pictures(within: str, images: Path | None, split: str) -> dict[Path, tuple[str, str]]:
+    """The pictures to look among, each with its name and, where there are any, its first sentence."""
+    from seesay import data
+    from seesay.cli.caption import find_photos
+    from seesay.errors import SeesayError
+
+    try:
+        collection = data.load(within, images=images)
+    except data.UnreadableError:
+        raise
+    except SeesayError:
+        folder = Path(within)
+        if not folder.is_dir() or images is not None:
+            raise
+        photos, _ = find_photos([folder])
+        if not photos:
+            raise
+        return {photo: (str(photo.relative_to(folder)), "") for photo in photos}
+    collection = collection if split == "all" else collection.split(split)
+    found = [(item.image, item.name, item.sentences[0].rstrip(" .")) for item in collection.items if item.image]
+    return {image: (name, sentence) for image, name, sentence in found}

@@ -1,0 +1,72 @@
+"""What the routes of the server share: the library, the models, and a lane for each kind of work."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from seesay.errors import SeesayError
+from seesay.library.library import Library
+from seesay.library.likeness import Part, Source
+from seesay.library.store import Filter
+from seesay.library.tags import find_clues
+from seesay.web.answers import ResultAnswer, SearchAnswer, StatusAnswer
+from seesay.web.indexing import Indexer
+from seesay.web.lanes import Lane
+from seesay.web.queries import Page
+from seesay.web.seeing import Seer
+
+BY_DATE = 200
+"""The photos that fit best, of which the latest are shown first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a visitor searches for, but for the photos that the results are to be like."""
+
+    q: str
+    plus: Sequence[str]
+    minus: Sequence[str]
+    where: Filter
+    sort: str
+    page: Page
+
+
+class Desk:
+    """Where requests are worked on."""
+
+    def __init__(self, library: Library, seer: Seer, indexer: Indexer) -> None:
+        self.library = library
+        self.seer = seer
+        self.indexer = indexer
+        self.searching = Lane("searches", workers=3, waiting=64)
+        self.drawing = Lane("pictures", workers=1, waiting=32)
+        self.thinking = Lane("explanations", workers=1, waiting=8)
+
+    async def prepare(self) -> None:
+        """Load the models before somebody waits for them; what is wrong with them, the first question will tell."""
+        with suppress(SeesayError):
+            await self.thinking.run(self.seer.prepare)
+
+    def close(self) -> None:
+        """End what is under way in the background."""
+        self.indexer.close()
+        for lane in (self.searching, self.drawing, self.thinking):
+            lane.close()
+
+    def search(self, asked: Question, like: Sequence[Source | Part] = ()) -> SearchAnswer:
+        """Answer a search, perhaps for what is like photos, or parts of them."""
+        page = asked.page
+        results = self.library.search(
+            asked.q, like=like, plus=asked.plus, minus=asked.minus, where=asked.where,
+            top=BY_DATE if asked.sort == "date" else page.end + 1, sort=asked.sort,
+        )  # fmt: skip
+        counts = self.library.encoder.count_words(" ".join([asked.q, *asked.plus, *asked.minus]))
+        return SearchAnswer(
+            query=asked.q,
+            results=[ResultAnswer.of(result) for result in results[page.offset : page.end]],
+            next=page.next_after(len(results)),
+            unknown_words=[word for word, count in counts.items() if count == 0 and not find_clues({word: 0})],
+        )
+
+    def status(self) -> StatusAnswer:
+        return StatusAnswer.of(self.library.status(), self.indexer.progress)

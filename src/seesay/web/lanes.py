@@ -1,0 +1,60 @@
+"""Work that a server does for its visitors, so many things at a time and no more.
+
+Each kind of work has a lane of its own with threads of its own: an explanation that takes its time holds up other
+explanations and never a search. What would have to wait behind too many others is refused at once.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+from seesay.errors import SeesayError
+
+P = ParamSpec("P")
+Made = TypeVar("Made")
+
+
+class BusyError(SeesayError):
+    """Too many are waiting already."""
+
+
+class Lane:
+    """Threads that stay, so that each keeps its connection to the library.
+
+    Args:
+        name: For the error, and the threads.
+        workers: Things done at a time.
+        waiting: Things that may wait for their turn.
+
+    Example:
+        >>> asyncio.run(Lane("sums", workers=1, waiting=4).run(sum, [1, 2, 3]))
+        6
+    """
+
+    def __init__(self, name: str, *, workers: int, waiting: int) -> None:
+        self.name = name
+        self.most = workers + waiting
+        self.n_inside = 0
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix=f"seesay-{name}")
+
+    async def run(self, work: Callable[P, Made], *args: P.args, **kwargs: P.kwargs) -> Made:
+        """Do the work in one of the lane's threads.
+
+        Raises:
+            BusyError: As many as may wait are waiting.
+        """
+        if self.n_inside >= self.most:
+            raise BusyError(f"too many requests for {self.name} at once", hint="try again in a moment")
+        self.n_inside += 1  # one event loop, one thread: nobody counts in between
+        future = asyncio.get_running_loop().run_in_executor(self._pool, lambda: work(*args, **kwargs))
+        # Counted until the thread is done with it: a visitor who has left does not make it faster.
+        future.add_done_callback(self._leave)
+        return await asyncio.shield(future)
+
+    def _leave(self, _: object) -> None:
+        self.n_inside -= 1
+
+    def close(self) -> None:
+        """Let what is being done be finished, and nothing else."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

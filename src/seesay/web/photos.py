@@ -1,0 +1,48 @@
+"""Photos of the library as the page shows them: found by their id, never by a path, and without what a file tells.
+
+What is sent is always made anew from pixels: no date, no place, no camera, nothing that a decoder might trip over.
+"""
+
+import os
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+
+from seesay.images.io import open_image
+from seesay.library.likeness import ChangedError, read_photo
+from seesay.library.store import Photo
+
+SIDES = (64, 2560)
+"""The smallest and the largest picture that can be asked for, in pixels of its longer side."""
+
+
+def open_photo(photo: Photo, *, at_least: int | None = None) -> Image.Image:
+    """A photo, upright.
+
+    Raises:
+        ChangedError: The file is not the one that was indexed.
+    """
+    image = open_image(read_photo(photo), at_least=at_least)
+    if at_least is None and image.size != (photo.width, photo.height):
+        raise ChangedError(f"{shown(Path(photo.path.name))} has changed since it was indexed", hint="seesay index")
+    return image
+
+
+def draw_photo(photo: Photo, side: int) -> bytes:
+    """A photo as a JPEG whose longer side has at most so many pixels, upright, without metadata."""
+    image = open_photo(photo, at_least=side)
+    image.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    file = BytesIO()
+    image.save(file, "JPEG", quality=88, progressive=True)
+    return file.getvalue()
+
+
+def shown(path: Path) -> str:
+    """A path as JSON can hold it: bytes that are no text are written out.
+
+    Example:
+        >>> shown(Path("/photos/caf\\udce9 ü.jpg"))
+        '/photos/caf\\\\xe9 ü.jpg'
+    """
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,0 +1,158 @@
+"""The HTTP API: the verbs of `seesay.library.Library` and of the models, each under its own address."""
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Path as PathParameter
+
+from seesay.errors import SeesayError
+from seesay.library.likeness import Box, Part, find_photo
+from seesay.library.search import SORTS
+from seesay.library.store import Filter
+from seesay.web import answers
+from seesay.web.desk import Desk, Question
+from seesay.web.photos import SIDES, draw_photo
+from seesay.web.queries import LARGEST_ID, Page, Text, Texts, read_part, read_where
+
+LARGEST_UPLOAD = 32 * 1024 * 1024
+SLOWEST_UPLOAD = 60.0
+"""Seconds within which an uploaded photo has to have arrived."""
+
+_FOR_EVER = {"cache-control": "private, max-age=31536000, immutable"}
+_JPEG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/jpeg": {}}}}
+_GONE: dict[int | str, dict[str, Any]] = {status: {"model": answers.ErrorAnswer} for status in (404, 409)}
+_PICTURE = {"image/*": {"schema": {"type": "string", "format": "binary"}}}
+
+PhotoId = Annotated[int, PathParameter(ge=1, le=LARGEST_ID)]
+PhotoIds = Annotated[
+    list[Annotated[int, Query(ge=1, le=LARGEST_ID)]],
+    Query(max_length=4, description="Photos of the library, by id, that the results are to be like."),
+]
+Region = Annotated[Box | None, Depends(read_part)]
+Paging = Annotated[Page, Depends()]
+Where = Annotated[Filter, Depends(read_where)]
+
+
+def read_question(
+    where: Where,
+    page: Paging,
+    q: Text = "",
+    plus: Texts = [],  # noqa: B006 - FastAPI reads it and nobody changes it, here and below
+    minus: Texts = [],  # noqa: B006
+    sort: Annotated[str, Query(pattern=f"^({'|'.join(SORTS)})$")] = SORTS[0],
+) -> Question:
+    """What a visitor searches for."""
+    return Question(q, plus, minus, where, sort, page)
+
+
+Asked = Annotated[Question, Depends(read_question)]
+
+
+def search_routes(desk: Desk) -> APIRouter:
+    routes = APIRouter(tags=["search"])
+
+    @routes.get("/search", responses=_GONE)
+    async def search(asked: Asked, region: Region, like: PhotoIds = []) -> answers.SearchAnswer:  # noqa: B006
+        """The photos that fit a sentence, or are like photos of the library, or like a part of one; best first."""
+        if region and like:
+            return await desk.thinking.run(desk.search, asked, [Part(photo_id, region) for photo_id in like])
+        return await desk.searching.run(desk.search, asked, like)
+
+    @routes.post("/search", openapi_extra={"requestBody": {"required": True, "content": _PICTURE}})
+    async def search_by_photo(request: Request, asked: Asked) -> answers.SearchAnswer:
+        """The photos that are like the one in the body, which is not kept; best first."""
+        return await desk.thinking.run(desk.search, asked, [await _receive(request)])
+
+    return routes
+
+
+async def _receive(request: Request) -> bytes:
+    """The body of a request, as long as it is not too large and does not take for ever."""
+    content = bytearray()
+    try:
+        async with asyncio.timeout(SLOWEST_UPLOAD):
+            async for chunk in request.stream():
+                content += chunk
+                if len(content) > LARGEST_UPLOAD:
+                    raise SeesayError("the photo is too large", allowed=f"up to {LARGEST_UPLOAD:,} bytes")
+    except TimeoutError as error:
+        raise SeesayError("the photo has not arrived in time", allowed=f"{SLOWEST_UPLOAD:.0f} seconds") from error
+    if not content:
+        raise SeesayError("there is no photo in the request", allowed="the bytes of a picture as its body")
+    return bytes(content)
+
+
+def photo_routes(desk: Desk) -> APIRouter:
+    routes = APIRouter(prefix="/photos", tags=["photos"])
+    library = desk.library
+
+    @routes.get("")
+    async def latest(where: Where, page: Paging) -> answers.PhotosAnswer:
+        """The photos of the latest dates."""
+        photos = await desk.searching.run(library.latest, page.limit + 1, skip=page.offset, where=where)
+        return answers.PhotosAnswer(
+            photos=[answers.PhotoAnswer.of(photo) for photo in photos[: page.limit]],
+            next=page.next_after(page.offset + len(photos)),
+        )
+
+    @routes.get("/{photo_id}", responses=_GONE)
+    async def photo(photo_id: PhotoId) -> answers.PhotoDetails:
+        """A photo by its id."""
+        found = await desk.searching.run(find_photo, library.store, photo_id)
+        tags = await desk.searching.run(library.store.tags, [found.content])
+        return answers.PhotoDetails.with_tags(found, tags.get(found.content, ()))
+
+    @routes.get("/{photo_id}/thumbnail", response_class=Response, responses={**_GONE, **_JPEG})
+    async def thumbnail(photo_id: PhotoId) -> Response:
+        """A photo's small JPEG, without metadata."""
+        jpeg = await desk.searching.run(library.thumbnail, photo_id)
+        if jpeg is None:
+            await desk.searching.run(find_photo, library.store, photo_id)
+        return Response(jpeg, media_type="image/jpeg", headers=_FOR_EVER)
+
+    @routes.get("/{photo_id}/picture", response_class=Response, responses={**_GONE, **_JPEG})
+    async def picture(photo_id: PhotoId, side: Annotated[int, Query(ge=SIDES[0], le=SIDES[1])] = 1600) -> Response:
+        """A photo as a JPEG of at most `side` pixels, upright, without metadata."""
+        found = await desk.searching.run(find_photo, library.store, photo_id)
+        jpeg = await desk.drawing.run(draw_photo, found, side)
+        return Response(jpeg, media_type="image/jpeg", headers=_FOR_EVER)
+
+    @routes.get("/{photo_id}/captions", responses=_GONE)
+    async def caption(photo_id: PhotoId, n: Annotated[int, Query(ge=1, le=10)] = 5) -> answers.CaptionsAnswer:
+        """Sentences about a photo, the best first."""
+        found = await desk.searching.run(find_photo, library.store, photo_id)
+        model, captions = await desk.thinking.run(desk.seer.captions, found, n)
+        rows = [answers.CaptionAnswer(text=each.text, log_prob=round(each.log_prob, 4)) for each in captions]
+        return answers.CaptionsAnswer(model=model, captions=rows)
+
+    @routes.get("/{photo_id}/explain", responses=_GONE)
+    async def explain(photo_id: PhotoId, q: Text) -> answers.ExplainAnswer:
+        """Which part of a photo the words of a sentence speak of, and how likely the photo shows them."""
+        found = await desk.searching.run(find_photo, library.store, photo_id)
+        words = await desk.thinking.run(desk.seer.explain, found, q)
+        return answers.ExplainAnswer(query=q, words=[answers.WordAnswer.of(word) for word in words])
+
+    return routes
+
+
+def library_routes(desk: Desk) -> APIRouter:
+    routes = APIRouter(tags=["library"])
+
+    @routes.get("/status")
+    async def status() -> answers.StatusAnswer:
+        """What the library holds, and how far indexing is."""
+        return await desk.searching.run(desk.status)
+
+    @routes.post("/index", status_code=202)
+    async def index() -> answers.IndexingAnswer:
+        """Bring the library up to date with its folders, in the background; `status` tells how far that is."""
+        desk.indexer.ask()
+        return answers.IndexingAnswer.of(desk.indexer.progress)
+
+    @routes.get("/failures")
+    async def failures() -> list[answers.FailureAnswer]:
+        """Files that could not be used, with the reasons."""
+        return [answers.FailureAnswer.of(failure) for failure in await desk.searching.run(desk.library.failures)]
+
+    return routes

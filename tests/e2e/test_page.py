@@ -1,0 +1,369 @@
+"""The page in a real browser, with the shipped models and the sample photos."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import ExifTags, Image
+
+import seesay
+from seesay.library.library import Library
+from seesay.web.access import Access
+from seesay.web.server import running
+
+SAMPLES = Path(seesay.__file__).parent / "samples"
+WAIT = 30_000  # milliseconds; models are loaded on the way, on a machine that may be busy
+
+
+def _skip(reason: str) -> None:
+    if os.environ.get("SEESAY_EXPECT_BROWSER"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A Chromium that is driven through Playwright."""
+    path = shutil.which("chromium")
+    if path is None:
+        _skip("needs a browser: there is no chromium on the PATH")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _skip("needs the package playwright")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample photos, one of which knows when and with what it was taken."""
+    folder = tmp_path_factory.mktemp("pages") / "photos"
+    (folder / "space").mkdir(parents=True)
+    for photo in SAMPLES.glob("*.jpg"):
+        shutil.copy(photo, folder / ("space" if photo.stem in ("rocket", "galaxies") else "") / photo.name)
+    exif = Image.Exif()
+    exif[ExifTags.Base.Model] = "Testcam 3000"
+    exif[ExifTags.Base.DateTime] = "2014:05:06 07:08:09"
+    exif.get_ifd(ExifTags.IFD.Exif)[ExifTags.Base.DateTimeOriginal] = "2014:05:06 07:08:09"
+    with Image.open(SAMPLES / "cat.jpg") as cat:
+        cat.save(folder / "cat.jpg", exif=exif, quality=90)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path, chromium: Any) -> Iterator[str]:
+    """The page with these photos indexed."""
+    with Library(folder.parent / "library", model="vse") as library:
+        library.index(folder)
+        with running(library, Access.for_host("127.0.0.1")) as address:
+            yield address
+
+
+@pytest.fixture
+def visit(chromium: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """Open the page; at the end nothing was asked of another site and no script has failed."""
+    contexts: list[Any] = []
+    asked: list[str] = []
+    faults: list[str] = []
+
+    def open_page(where: str = "", **options: Any) -> Any:
+        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(WAIT)
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda message: faults.append(message.text) if "Content Security" in message.text else None)
+        page.goto(address + where)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [url for url in asked if not url.startswith((address, f"blob:{address.rstrip('/')}"))] == []
+    assert faults == []
+
+
+def expect(locator: Any) -> Any:
+    """What becomes true of an element. The page forbids scripts from strings, which other ways of waiting need."""
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=WAIT)
+    return expect(locator)
+
+
+def tiles(page: Any) -> Any:
+    return page.locator("#grid a.tile")
+
+
+def first(page: Any, name: str) -> None:
+    """Wait until a photo is the first one."""
+    expect(tiles(page).first).to_have_attribute("aria-label", re.compile(f"^{re.escape(name)}"))
+
+
+def open_photo(page: Any, name: str) -> None:
+    page.locator(f'#grid a.tile[aria-label^="{name}"]').click()
+    page.wait_for_selector("#viewer[open]")
+    expect(page.locator("#figure")).to_have_attribute("aria-busy", "false")
+
+
+def heat(page: Any) -> int:
+    """How much of the heat map is drawn."""
+    return int(
+        page.evaluate(
+            """() => {
+              const canvas = document.getElementById("heat");
+              if (!canvas.width || !canvas.height) return 0;
+              const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+              return data.reduce((sum, value, place) => sum + (place % 4 === 3 ? value : 0), 0);
+            }"""
+        )
+    )
+
+
+def test_the_latest_photos_are_there_at_once(visit: Callable[..., Any]) -> None:
+    page = visit()
+    expect(tiles(page)).to_have_count(8)
+    assert page.title() == "seesay"
+    expect(page.locator("#count")).to_have_text("8 photos")
+
+
+def test_results_come_while_one_types(visit: Callable[..., Any]) -> None:
+    page = visit()
+    page.get_by_role("searchbox").press_sequentially("a cup of coffee", delay=5)
+    first(page, "coffee.jpg")
+    assert "q=a+cup+of+coffee" in page.url
+    page.get_by_role("searchbox").fill("a close up of a cat")
+    first(page, "cat.jpg")
+    assert page.locator("#title").inner_text() == "“a close up of a cat”"
+
+
+def test_an_address_shows_what_it_says(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+rocket+in+the+sky")
+    first(page, "rocket.jpg")
+    assert page.get_by_role("searchbox").input_value() == "a rocket in the sky"
+
+
+def test_filters_restrict_and_can_be_taken_back(visit: Callable[..., Any]) -> None:
+    page = visit()
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_label("Camera").fill("testcam")
+    expect(tiles(page)).to_have_count(1)
+    first(page, "cat.jpg")
+    page.get_by_role("button", name="Remove the filter camera testcam").click()
+    expect(tiles(page)).to_have_count(8)
+    page.get_by_label("In", exact=True).fill("space")
+    expect(tiles(page)).to_have_count(2)
+
+
+def test_nothing_found_is_said_with_a_way_out(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+cat&before=1990")
+    page.get_by_role("heading", name="No photo fits").wait_for()
+    page.get_by_role("button", name="Clear the filters").click()
+    first(page, "cat.jpg")
+
+
+def test_a_photo_opens_over_the_page_and_closes_to_where_one_was(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+cat")
+    first(page, "cat.jpg")
+    open_photo(page, "cat.jpg")
+    assert "photo=" in page.url
+    assert "Testcam 3000" in page.locator("#facts").inner_text()
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#viewer:not([open])", state="attached")
+    expect(page.locator('#grid a.tile[aria-label^="cat.jpg"]')).to_be_focused()
+    assert "photo=" not in page.url
+
+
+def test_going_back_closes_the_photo(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+cat")
+    first(page, "cat.jpg")
+    open_photo(page, "cat.jpg")
+    page.go_back()
+    page.wait_for_selector("#viewer:not([open])", state="attached")
+    first(page, "cat.jpg")
+
+
+def test_arrows_lead_from_photo_to_photo(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+cat")
+    first(page, "cat.jpg")
+    names = [label.partition(",")[0] for label in tiles(page).evaluate_all("all => all.map((a) => a.ariaLabel)")]
+    open_photo(page, "cat.jpg")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#photo-name")).to_have_text(names[1])
+    page.get_by_role("button", name="Previous photo").click()
+    expect(page.locator("#photo-name")).to_have_text("cat.jpg")
+
+
+def test_a_word_lights_up_where_it_is_by_mouse_and_by_keyboard(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+man+with+a+camera+on+a+tripod")
+    first(page, "photographer.jpg")
+    open_photo(page, "photographer.jpg")
+    tripod = page.locator("#words .word", has_text="tripod")
+    tripod.wait_for()
+    assert heat(page) == 0
+    tripod.hover()
+    page.wait_for_selector("#box:not([hidden])")
+    assert heat(page) > 0
+    assert "tripod" in page.locator("#word-note").inner_text()
+    page.mouse.move(5, 5)
+    page.wait_for_selector("#box[hidden]", state="attached")
+    assert heat(page) == 0
+    page.locator("#words .word", has_text="camera").focus()
+    assert heat(page) > 0
+
+
+def test_another_sentence_can_be_asked_about(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+man")
+    open_photo(page, "photographer.jpg")
+    page.get_by_label("A sentence about this photo").fill("grass and a zorblax")
+    page.get_by_role("button", name="Look", exact=True).click()
+    page.locator("#words .word", has_text="grass").wait_for()
+    assert page.locator("#words .unknown").inner_text().strip() == "zorblax"
+
+
+def test_more_like_a_photo(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+rocket+in+the+sky")
+    first(page, "rocket.jpg")
+    open_photo(page, "rocket.jpg")
+    page.get_by_role("button", name="More like this").click()
+    expect(page.locator("#title")).to_have_text("Like this photo")
+    expect(tiles(page)).to_have_count(7)
+    page.get_by_role("button", name="Clear", exact=True).first.click()
+    expect(tiles(page)).to_have_count(8)
+
+
+def test_a_region_is_found_elsewhere_by_a_word_and_by_dragging(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+man+with+a+camera")
+    first(page, "photographer.jpg")
+    open_photo(page, "photographer.jpg")
+    elsewhere = page.get_by_role("button", name="Find this region elsewhere")
+    assert elsewhere.is_disabled()
+    place = page.locator("#figure").bounding_box()
+    page.mouse.move(place["x"] + 0.2 * place["width"], place["y"] + 0.2 * place["height"])
+    page.mouse.down()
+    page.mouse.move(place["x"] + 0.6 * place["width"], place["y"] + 0.7 * place["height"])
+    page.mouse.up()
+    assert elsewhere.is_enabled()
+    page.locator("#words .word", has_text="camera").click()
+    assert elsewhere.is_enabled()
+    elsewhere.click()
+    expect(page.locator("#title")).to_have_text("Like this region")
+    assert "box=" in page.url
+    expect(tiles(page)).to_have_count(7)
+
+
+def test_a_photo_of_ones_own_finds_its_likes(visit: Callable[..., Any]) -> None:
+    page = visit()
+    page.locator("#upload").set_input_files(SAMPLES / "coffee.jpg")
+    expect(page.locator("#title")).to_have_text("Like your photo")
+    first(page, "coffee.jpg")
+
+
+def test_photos_that_come_in_while_the_page_is_open_appear(visit: Callable[..., Any], folder: Path) -> None:
+    page = visit()
+    expect(tiles(page)).to_have_count(8)
+    with Image.open(SAMPLES / "astronaut.jpg") as image:
+        image.crop((100, 0, 400, 300)).save(folder / "portrait.jpg")
+    try:
+        page.locator("#show-library").click()
+        page.get_by_role("button", name="Look for new photos").click()
+        page.wait_for_selector('#grid a.tile[aria-label^="portrait.jpg"]', state="attached")
+        expect(page.locator("#count")).to_have_text("9 photos")
+    finally:
+        (folder / "portrait.jpg").unlink()
+        page.get_by_role("button", name="Look for new photos").click()
+        expect(page.locator("#count")).to_have_text("8 photos")
+
+
+def test_more_photos_come_as_one_scrolls(visit: Callable[..., Any]) -> None:
+    page = visit("?q=zorblax")
+    page.route("**/api/photos?**", lambda route: route.continue_(url=f"{route.request.url}&limit=3"))
+    page.get_by_role("link", name="seesay, latest photos").click()
+    expect(tiles(page)).to_have_count(8)
+    expect(page.locator("#more")).to_be_hidden()
+    assert len({tile.get_attribute("href") for tile in tiles(page).all()}) == 8
+
+
+def test_what_is_unlikely_is_told_from_what_is_likely(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+cup+of+coffee+on+a+table")
+    first(page, "coffee.jpg")
+    expect(page.locator("#grid .divider")).to_have_text("Less likely")
+    page.goto(page.url + "&sort=date")
+    expect(tiles(page)).to_have_count(8)
+    expect(page.locator("#grid .divider")).to_have_count(0)
+
+
+def test_a_server_that_is_gone_is_said(visit: Callable[..., Any]) -> None:
+    page = visit()
+    expect(tiles(page)).to_have_count(8)
+    page.route("**/api/search**", lambda route: route.abort())
+    page.get_by_role("searchbox").fill("a cat")
+    page.get_by_role("heading", name="That did not work").wait_for()
+    page.unroute("**/api/search**")
+    page.get_by_role("button", name="Try again").click()
+    first(page, "cat.jpg")
+
+
+@pytest.mark.parametrize("width", [360, 390, 768])
+def test_a_phone_needs_no_sideways_scrolling(visit: Callable[..., Any], width: int) -> None:
+    page = visit("?q=a+man+with+a+camera", viewport={"width": width, "height": 780})
+    first(page, "photographer.jpg")
+    wide = "document.documentElement.scrollWidth <= innerWidth"
+    assert page.evaluate(wide)
+    page.get_by_role("button", name="Filters").click()
+    assert page.evaluate(wide)
+    open_photo(page, "photographer.jpg")
+    for element in ("#figure", "#close", "#similar", "#sentence"):
+        place = page.locator(element).bounding_box()
+        assert place["x"] >= 0
+        assert place["x"] + place["width"] <= width
+
+
+def test_the_page_is_dark_or_light_as_the_system_and_as_one_chooses(visit: Callable[..., Any]) -> None:
+    page = visit(color_scheme="dark")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(colour)
+    page.emulate_media(color_scheme="light")
+    light = page.evaluate(colour)
+    assert dark != light
+    page.locator("#show-library").click()
+    page.get_by_role("button", name="Dark or light").click()
+    assert page.evaluate(colour) == dark
+    page.reload()
+    assert page.evaluate(colour) == dark
+
+
+def test_everything_that_can_be_used_has_a_name(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+man+with+a+camera")
+    open_photo(page, "photographer.jpg")
+    page.locator("#words .word").first.wait_for()
+    nameless = page.locator("a, button, input, select").evaluate_all(
+        """all => all.filter((each) => !each.hidden && !each.ariaLabel && !each.textContent.trim())
+             .filter((each) => !each.labels?.length).map((each) => each.outerHTML)"""
+    )
+    assert nameless == []
+
+
+def test_everything_can_be_reached_by_keyboard(visit: Callable[..., Any]) -> None:
+    page = visit()
+    expect(tiles(page)).to_have_count(8)
+    page.keyboard.press("/")
+    page.keyboard.type("a cat")
+    first(page, "cat.jpg")
+    tiles(page).first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#viewer[open]")
+    page.locator("#words .word").first.wait_for()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.classList.contains('word')"):
+            break
+    assert heat(page) > 0

@@ -1,0 +1,154 @@
+"""The second stage looks again at the best photos, and only where the library holds what it needs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from seesay.errors import SeesayError
+from seesay.library.cascade import Blend, find_rescorer
+from seesay.library.library import Library
+from seesay.library.search import Parts, Sentence, find_photos
+from seesay.library.store import Filter, Fingerprint, Store, Vector
+
+COLOURS = {"red": (1, 0, 0), "green": (0, 1, 0), "blue": (0, 0, 1), "white": (1, 1, 1)}
+
+
+class Corners:
+    """Regions are the quarters of a photo, three numbers each; a sentence has a vector for each colour it names."""
+
+    def __init__(self, blend: Blend, variant: str = "1") -> None:
+        self.blend = blend
+        self.fingerprint = Fingerprint("corners", variant, "quarters", 3)
+        self.pixels = 8
+        self.asked: list[tuple[int, str]] = []
+
+    @contextmanager
+    def at_work(self) -> Iterator[Callable[[], None]]:
+        yield lambda: None
+
+    def encode_photos(self, images: Sequence[Image.Image]) -> NDArray[np.float16]:
+        quarters = [np.asarray(image.resize((2, 2), Image.Resampling.BOX)).reshape(4, 3) / 255 for image in images]
+        return np.stack(quarters).astype(np.float16)
+
+    def score(self, regions: Vector, text: str) -> Vector:
+        self.asked.append((len(regions), text))
+        words = np.array([COLOURS[word] for word in text.split() if word in COLOURS], np.float32)  # (T, 3)
+        return np.asarray((regions @ words.T).max(1).sum(1), np.float32)
+
+
+ALL = Blend("colours", k=10, weight=1.0, slope=1.0, offset=0.0)
+
+
+@pytest.fixture
+def open_cascade(tmp_path: Path, toy: ModuleType) -> Callable[..., Library]:
+    def open_anew(second: Corners | None) -> Library:
+        return Library(tmp_path / "library", encoder=toy.ColourEncoder(), second=second)
+
+    return open_anew
+
+
+def scores(library: Library, query: str) -> dict[str, float]:
+    return {result.path.stem: result.score for result in library.search(query)}
+
+
+def test_the_best_are_judged_by_their_regions(open_cascade: Callable[..., Library], photos: Path) -> None:
+    image = Image.new("RGB", (48, 36), "black")
+    image.paste("red", (0, 0, 24, 18))
+    image.paste((0, 255, 0), (24, 18, 48, 36))
+    image.save(photos / "corners.png")
+    library = open_cascade(Corners(ALL))
+    library.index(photos, workers=1)
+    found = scores(library, "red green")
+    assert found["corners"] == pytest.approx(2.0, abs=0.02)  # red in one quarter, green in another
+    assert found["red"] == pytest.approx(1.0, abs=0.02)
+
+
+def test_the_second_model_counts_as_much_as_its_weight(open_cascade: Callable[..., Library], photos: Path) -> None:
+    found = []
+    for weight in (0.0, 0.5, 1.0):
+        second = Corners(Blend("colours", 10, weight, 0.25, 0.1))
+        library = open_cascade(second)
+        library.index(photos, workers=1)
+        found.append(scores(library, "red")["red"])
+    assert found[0] == pytest.approx(1.0, abs=1e-2)  # the cosine of stage one alone
+    assert found[2] == pytest.approx(0.25 * 1.0 + 0.1, abs=1e-2)
+    assert found[1] == pytest.approx((found[0] + found[2]) / 2, abs=1e-3)
+
+
+def test_no_more_than_k_are_looked_at_again(open_cascade: Callable[..., Library], photos: Path) -> None:
+    second = Corners(Blend("colours", 2, 1.0, 1.0, 0.0))
+    library = open_cascade(second)
+    library.index(photos, workers=1)
+    assert len(library.search("red", minus=["blue"])) == 4
+    assert second.asked == [(2, "red"), (2, "blue")]
+
+
+def test_a_library_without_regions_is_searched_by_stage_one_alone(
+    open_cascade: Callable[..., Library], photos: Path
+) -> None:
+    with open_cascade(None) as library:
+        library.index(photos, workers=1)
+        alone = scores(library, "red")
+    second = Corners(ALL)
+    with open_cascade(second) as library:
+        Image.new("RGB", (48, 36), "black").save(photos / "later.png")
+        library.index(photos, workers=1)
+        assert {name: score for name, score in scores(library, "red").items() if name != "later"} == alone
+        assert second.asked == []
+        assert (library.status().second, library.status().could_look_again) == (None, True)
+        library.rebuild(workers=1)
+        assert (library.status().second, library.status().could_look_again) == ("corners", False)
+        scores(library, "red")
+        assert second.asked == [(5, "red")]
+
+
+def test_regions_of_other_weights_are_not_used(open_cascade: Callable[..., Library], photos: Path) -> None:
+    open_cascade(Corners(ALL)).index(photos, workers=1)
+    other = Corners(ALL, variant="2")
+    assert "red" in scores(open_cascade(other), "red")
+    assert other.asked == []
+
+
+def test_regions_go_with_their_photo(open_cascade: Callable[..., Library], photos: Path) -> None:
+    library = open_cascade(Corners(ALL))
+    library.index(photos, workers=1)
+    contents = [photo.content for photo in library.latest(9)]
+    assert library.store.regions(contents)[contents[0]].shape == (4, 3)
+    (photos / "red.png").unlink()
+    library.index(photos, workers=1)
+    assert len(library.store.regions(contents)) == 3
+
+
+def test_a_sentence_without_a_known_word_stays_with_stage_one(store: Store, put: Callable[..., None]) -> None:
+    put({"/x.jpg": [1.0, 0, 0]})
+    second = Corners(ALL)
+    nothing = Sentence(np.zeros(3, np.float32), 1, text="zorblax")
+    assert find_photos(store, Parts(fits=(nothing,)), None, Filter(), second=second)[0].score == 0
+    assert second.asked == []
+
+
+def test_without_its_weights_there_is_no_second_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seesay.models.weights.PACKAGED", tmp_path)
+    assert find_rescorer("vse") is None
+
+
+@pytest.mark.parametrize(
+    "table", [None, {}, {"first": "vse", "k": 0, "weight": 0.5, "slope": 1, "offset": 0}, [1],
+              {"first": "vse", "k": 10, "weight": 2, "slope": 1, "offset": 0},
+              {"first": "vse", "k": "10", "weight": 0.5, "slope": 1, "offset": 0}],
+)  # fmt: skip
+def test_what_is_no_blend_is_refused(table: Any) -> None:
+    with pytest.raises(SeesayError, match="'cascade' is"):
+        Blend.from_table(table, "config.json")
+
+
+def test_a_blend_is_read_as_it_was_written() -> None:
+    blend = Blend("vse", 200, 0.4, 0.8, -0.02)
+    assert Blend.from_table({**blend.to_table(), "measured on": "flickr8k/dev"}, "config.json") == blend

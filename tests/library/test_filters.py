@@ -1,0 +1,26 @@
+"""Which photos count, as a person writes it."""
+
+import pytest
+
+from seesay.errors import SeesayError
+from seesay.library.filters import read_filter
+
+
+def test_a_date_is_a_time_and_anything_else_a_folder() -> None:
+    assert read_filter(within="2019").during == "2019"
+    assert read_filter(within="holidays/italy").within == "holidays/italy"
+    assert read_filter(within="./2019").within == "2019"
+
+
+@pytest.mark.parametrize("date", ["yesterday", "19", "2019-7", "2019-07-04 12:00", "٢٠١٩"])
+def test_what_is_no_date_is_refused(date: str) -> None:
+    for edge in ("after", "before"):
+        with pytest.raises(SeesayError, match=edge):
+            read_filter(**{edge: date})
+
+
+def test_a_tag_is_a_class_of_the_network() -> None:
+    assert len(read_filter(tag="espresso").classes) == 2
+    assert read_filter(tag="  ").classes == ()
+    with pytest.raises(SeesayError, match="no tag 'zorblax'"):
+        read_filter(tag="zorblax")

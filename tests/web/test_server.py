@@ -1,0 +1,71 @@
+"""The server's address, and its end."""
+
+import socket
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+
+from seesay.errors import SeesayError
+from seesay.library.library import Library
+from seesay.web.access import Access
+from seesay.web.server import address_of, open_socket, running, serve
+
+
+def test_a_port_that_is_taken_is_told_with_what_to_type() -> None:
+    with open_socket("127.0.0.1", 0) as taken, pytest.raises(SeesayError, match="is taken") as error:
+        open_socket("127.0.0.1", taken.getsockname()[1])
+    assert error.value.hint == "--port 0 takes one that is free"
+
+
+def test_an_address_of_another_machine_is_refused() -> None:
+    with pytest.raises(SeesayError, match=r"cannot listen at 192\.0\.2\.1"):
+        open_socket("192.0.2.1", 0)
+
+
+def test_an_address_for_everybody_is_told_by_the_name_of_the_machine() -> None:
+    access = Access.for_host("0.0.0.0", token="0123456789abcdef")
+    assert address_of(access, 8765) == f"http://{socket.gethostname()}:8765/?token=0123456789abcdef"
+    assert access.knows_host(f"{socket.gethostname()}:8765")
+
+
+def test_it_answers_while_the_block_runs_and_not_after_it(library: Library) -> None:
+    with running(library, Access.for_host("127.0.0.1"), prepare=False, workers=1) as address:
+        port = int(address.rsplit(":", 1)[1].rstrip("/"))
+        targets = ("/", "/api/search?q=red", "/static/../../app.py", "/%2e%2e/%2e%2e/etc/passwd")
+        answers = [_ask(port, target) for target in targets]
+    assert [status for status, _, _ in answers] == [200, 200, 404, 404]
+    assert "server" not in answers[0][1]
+    assert "default-src 'none'" in answers[0][1]["content-security-policy"]
+    with pytest.raises(ConnectionError):
+        _ask(port, "/")
+
+
+def test_it_says_its_address_and_ends_with_ctrl_c(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    import uvicorn
+
+    def press_ctrl_c(self: Any, sockets: list[socket.socket]) -> None:
+        assert told == [f"http://127.0.0.1:{sockets[0].getsockname()[1]}/"]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(uvicorn.Server, "run", press_ctrl_c)
+    told: list[str] = []
+    serve(library, Access.for_host("127.0.0.1"), 0, on_ready=told.append)
+    assert told
+
+
+def test_a_head_without_end_is_cut_off(library: Library) -> None:
+    with running(library, Access.for_host("127.0.0.1"), prepare=False, workers=1) as address:
+        port = int(address.rsplit(":", 1)[1].rstrip("/"))
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 70_000)
+            assert b" 400 " in connection.recv(1000)
+
+
+def _ask(port: int, target: str) -> tuple[int, dict[str, str], bytes]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", target)
+    answer = connection.getresponse()
+    found = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+    connection.close()
+    return found
