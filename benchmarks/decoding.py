@@ -33,7 +33,7 @@ from seesay.text.vocabulary import END, SPECIAL, START, Vocabulary
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--weights", default="mrnn-flickr8k", help="a name or a folder, or 'random'")
+    parser.add_argument("--weights", default="mrnn", help="a name or a folder, or 'random'")
     parser.add_argument("--images", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--width", type=int, default=10)

@@ -19,7 +19,7 @@ N_PHOTOS = 20
 
 
 def main() -> None:
-    model = load_captioner("mrnn-flickr8k")
+    model = load_captioner("mrnn")
     flickr8k = seesay.load_data("flickr8k")
     test = flickr8k.split("test")
     first = read_measured(model, replace(test, items=test.items[:N_PHOTOS]), find_protocol("full"))

@@ -88,11 +88,17 @@ def noun_phrases() -> str:
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/noun_phrases.py")
 
 
-def measured(part: str) -> list[tuple[str, str, dict[str, Any]]]:
-    """Name, data and report of all packaged weights that were measured in a part of the report."""
+def measured(part: str, *, unshipped: bool = False) -> list[tuple[str, str, dict[str, Any]]]:
+    """Name, data and report of all packaged weights that were measured in a part of the report.
+
+    `unshipped` adds those of which only the card is kept (benchmarks/unshipped.py).
+    """
+    cards = sorted(WEIGHTS.glob("*/config.json"))
+    if unshipped:
+        cards += sorted((RESULTS / "weights").glob("*.json"))
     return [
         (about["name"], key, report)
-        for about in (json.loads(path.read_text()) for path in sorted(WEIGHTS.glob("*/config.json")))
+        for about in (json.loads(path.read_text()) for path in cards)
         for key, report in sorted(about.get("figures", {}).items())
         if part in report
     ]
@@ -126,7 +132,7 @@ def captions() -> str:
         ]
         rows += [
             [title, f"**`{name}`, {own['captions']['decoding']}**", *_figures(own["captions"]), own["date"][:10]]
-            for name, key, own in measured("captions")
+            for name, key, own in measured("captions", unshipped=True)
             if key == f"{data}/test"
         ]
     note = "\nMeasured by `seesay evaluate WEIGHTS --data DATA --split test --task captions`.\n"
@@ -136,13 +142,13 @@ def captions() -> str:
 def likelihood_retrieval() -> str:
     """Retrieval by likelihood on the test sets of the paper, its rows first; other ways to normalise below."""
     rows: list[list[object]] = []
-    captioners = {name for name, _, _ in measured("captions")}
+    captioners = {name for name, _, _ in measured("captions", unshipped=True)}
     for data, title in (("flickr8k", "Flickr8K"), ("iapr", "IAPR TC-12")):
         for row in printed_rows("retrieval", data):
             if row.paper == "m-RNN" and row.own:
                 sides = [[row.printed[f"{side}.{key}"] for key in RECALLS] for side in ("i2t", "t2i")]
                 rows.append([title, row.method, "marginal", *(" / ".join(side) for side in sides), row.stands_in])
-        for name, key, report in measured("sum"):
+        for name, key, report in measured("sum", unshipped=True):
             if name in captioners and key.startswith(f"{data}/test") and "limit" not in key:
                 how = report["protocol"].get("normalise", "marginal")
                 rows.append([title, f"**`{name}`**", how, *_both_ways(report), report["date"][:10]])
@@ -268,7 +274,157 @@ def _short(value: float) -> str:
     return f"{value:.3f}".removeprefix("0")
 
 
+def identification() -> str:
+    found = result("identification")
+    games = list(found["games"])
+    rows: list[list[object]] = [
+        ["paper 004 on COCO", f"{found['paper']['identifier']:.1f} %", *["–"] * (len(games) - 1)],
+        ["paper 004 on COCO, baseline", f"{found['paper']['baseline']:.1f} %", *["–"] * (len(games) - 1)],
+        *(
+            [name, *(f"{row[game]:.1f} %" if game in row else "–" for game in games)]
+            for name, row in found["rows"].items()
+        ),
+    ]
+    trials = ", ".join(f"{name}: {game['n_trials']:,}" for name, game in found["games"].items())
+    note = f"{found['data']} {found['split']}; trials: {trials}."
+    header = ["who", *games]
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/identification.py")
+
+
+def identification_calibration() -> str:
+    found = result("identification")
+    rows: list[list[object]] = [
+        [name, kind, f"{100 * report['before']:.1f} %", f"{100 * report['after']:.1f} %"]
+        for name, kinds in found["calibration"].items()
+        for kind, report in kinds.items()
+    ]
+    text = table(["weights", "probability", "calibration error before", "after"], rows)
+    return dated(text + f"\n{found['data']} {found['split']}.", found, "python benchmarks/identification.py")
+
+
+def explanations_pointing() -> str:
+    found = result("explanations")
+    rows: list[list[object]] = sorted(
+        ([name, f"{next(iter(row.values())):.1f} %"] for name, row in found["pointing"].items()), key=lambda row: row[1]
+    )
+    photos = f"{found['n_photos']} {found['data']} {found['split']} photos"
+    note = f"{found['n_phrases']:,} phrases of {photos}, `{found['model']}`."
+    text = table(["the hottest place by", "lies in a box"], rows[::-1])
+    return dated(text + f"\n{note}", found, "python benchmarks/explanations.py")
+
+
+def explanations_deletion() -> str:
+    found = result("explanations")
+    hidden, words = found["hiding"], found["leaving_out"]
+    shares, counts = (list(next(iter(part.values()))) for part in (hidden, words))
+    header = [
+        "chosen by",
+        *(f"{100 * float(s):.0f} % of the photo" for s in shares),
+        *(f"{n} of the words" for n in counts),
+    ]
+    names = list(dict.fromkeys([*hidden, *words]))
+    rows: list[list[object]] = [
+        [
+            name,
+            *(
+                f"{part[name][key]:.2f}" if name in part else "–"
+                for part, keys in ((hidden, shares), (words, counts))
+                for key in keys
+            ),
+        ]
+        for name in names
+    ]
+    note = f"A part of {found['n_hidden']} photos hidden; all sentences of {found['n_photos']}; `{found['model']}`."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/explanations.py")
+
+
+def excitation() -> str:
+    found = result("excitation")
+    rows: list[list[object]] = [
+        [name, way, f"{row['ms']:.1f} ms", f"{row['ratio']:.2f}×"]
+        for name, ways in found["rows"].items()
+        for way, row in ways.items()
+    ]
+    note = f"One thread, {found['clock']}, median of {found['repeats']}; each way with its own forward pass."
+    return dated(
+        table(["network", "way", "time", "ratio"], rows) + f"\n{note}", found, "python benchmarks/excitation.py"
+    )
+
+
+def alignment() -> str:
+    """Retrieval on Flickr8K's test photos: the rows of DVSA's supplement, then aligners and joint embeddings."""
+    rows: list[list[object]] = []
+    for row in printed_rows("retrieval", "flickr8k"):
+        if row.paper == "DVSA":
+            sides = [[row.printed[f"{side}.{key}"] or "–" for key in RECALLS] for side in ("i2t", "t2i")]
+            total = sum(float(cell) for side in sides for cell in side[:3])
+            rows.append([row.method, *(" / ".join(side) for side in sides), f"{total:.1f}", row.stands_in])
+    for name, key, report in measured("sum", unshipped=True):
+        if key == "flickr8k/test" and name.startswith(("dvsa", "vse")):
+            rows.append([f"**`{name}`**", *_both_ways(report), f"{report['sum']:.1f}", report["date"][:10]])
+    header = ["model", *RECALL_HEADINGS, "Sum", "printed or measured"]
+    return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task retrieval`.\n"
+
+
+def alignment_ablations() -> str:
+    found = result("alignment_ablations")
+    rows: list[list[object]] = [
+        [row["variant"], f"{row['dev']['sum']:.1f}", *_both_ways(row["test"]), f"{row['test']['sum']:.1f}"]
+        for row in found["rows"]
+    ]
+    header = ["variant", "dev Sum", *(f"test, {heading}" for heading in RECALL_HEADINGS), "test Sum"]
+    note = f"{found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, from random weights."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/alignment_ablations.py")
+
+
+def grounding() -> str:
+    """Phrases that find their place, beside answers that look at no word."""
+    rows: list[list[object]] = []
+    notes = []
+    for name, key, report in measured("grounding", unshipped=True):
+        part = report["grounding"]
+        answers = {f"**`{name}`**": part, **part["beside"]}
+        rows += [[key, who, f"{row['pointing']:.1f} %", f"{row['iou50']:.1f} %"] for who, row in answers.items()]
+        rows.append([key, f"best of {part['proposals']}", "–", f"{part['upper_bound']:.1f} %"])
+        notes.append(f"`{name}`, {key}: {part['n_phrases']:,} boxed phrases of {part['n_images']:,} photos.")
+    note = "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task grounding`.\n"
+    return table(["data", "answer", "pointing", "IoU ≥ 0.5"], rows) + "\n" + "\n".join(notes) + note
+
+
+def region_captions() -> str:
+    found = result("region_captions")
+    rows: list[list[object]] = [
+        [row["variant"], f"{row['perplexity']:.2f}", _short(row["cider"]), f"{row['phrase_perplexity']:.1f}"]
+        for row in found["rows"]
+    ]
+    header = ["variant", "PPL, whole photos", "CIDEr, greedy", "PPL, phrases given their box"]
+    note = f"{found['data']}, {found['epochs']} epochs of `recipes/{found['recipe']}.toml` each."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/region_captions.py")
+
+
+def alignment_scoring() -> str:
+    found = result("alignment")
+    rows: list[list[object]] = [
+        [name, f"{row['median']:.3f} s", f"{row['ratio_to_blocks']:.1f}×", f"{row['bytes_of_products'] / 1e6:.1f} MB",
+         f"{row['largest_difference']:.0e}"]
+        for name, row in found["sample"]["ways"].items()
+    ]  # fmt: skip
+    sample, whole = found["sample"], found["whole"]
+    note = (
+        f"{sample['n_images']} pictures × {sample['n_texts']} sentences, {found['n_regions']} regions. All "
+        f"{whole['n_images']:,} × {whole['n_texts']:,} pairs in blocks: {whole['seconds']:.1f} s on {found['threads']} "
+        "threads."
+    )
+    header = ["way", "time", "of blocks", "inner products in memory", "largest difference"]
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/alignment.py")
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "alignment": alignment,
+    "alignment-ablations": alignment_ablations,
+    "alignment-scoring": alignment_scoring,
+    "grounding": grounding,
+    "region-captions": region_captions,
     "backbones": backbones,
     "regions": regions,
     "pipeline": pipeline,
@@ -282,6 +438,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "decoding": decoding,
     "likelihood": likelihood,
     "consensus": consensus,
+    "identification": identification,
+    "identification-calibration": identification_calibration,
+    "explanations-pointing": explanations_pointing,
+    "explanations-deletion": explanations_deletion,
+    "excitation": excitation,
 }
 
 

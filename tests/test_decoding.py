@@ -222,6 +222,36 @@ def test_no_sentence_is_shorter_than_asked_for() -> None:
     assert len(greedy(model, one(0))[0].words) == 1  # an empty sentence says nothing
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_no_run_of_words_is_said_twice_where_that_is_asked_for(seed: int, n: int) -> None:
+    model = Toy(seed, 6)
+    model.table[:, END] -= 3
+    rows = [
+        *([h] for h in greedy(model, beginnings(3), max_length=6, no_repeat=n)),
+        *sample(model, beginnings(3), n=4, max_length=6, no_repeat=n),
+        *beam(model, beginnings(3), width=5, n_best=5, max_length=6, no_repeat=n),
+    ]
+    for place, row in enumerate(rows):
+        for found in row:
+            runs = [found.words[start : start + n] for start in range(len(found.words) - n + 1)]
+            assert len(set(runs)) == len(runs)
+            assert found.log_prob == pytest.approx(score_again(model, place % 3, found), abs=1e-5)
+
+
+def test_a_wide_beam_without_repeats_is_exhaustive_too() -> None:
+    everything = [found for found in enumerate_best(Toy(2), 0, 10_000) if len(set(found.words)) == len(found.words)]
+    found = beam(Toy(2), one(0), width=60, n_best=60, max_length=LONGEST, no_repeat=1)[0]
+    assert_same(found, everything)
+
+
+def test_given_words_may_repeat_themselves() -> None:
+    found = greedy(Toy(1, 6), one(0), prefix=[4, 4, 4], no_repeat=1)[0]
+    assert found.words[:3] == (4, 4, 4)
+    assert found.log_prob == pytest.approx(score_again(Toy(1, 6), 0, found), abs=1e-5)
+    assert 4 not in found.words[3:]
+
+
 def test_the_length_power_favours_longer_sentences() -> None:
     model = Listed({(): {4: 1.0}, (4,): {END: 0.5, 5: 0.5}, (4, 5): {6: 0.9, END: 0.1}})
     words = {power: beam(model, (NOTHING,), width=3, length_power=power)[0][0].words for power in (0.0, 1.0)}
@@ -333,6 +363,7 @@ def test_no_pictures_have_no_sentences() -> None:
     [
         ({"max_length": 0}, "max_length is 0"),
         ({"min_length": 0}, "min_length is 0"),
+        ({"no_repeat": -1}, "no_repeat is -1\n  allowed: 1 or more words, or 0 for no such rule"),
         ({"min_length": 7, "max_length": 6}, "min_length is 7\n  allowed: 1 to max_length, which is 6"),
         ({"prefix": [4] * 30}, "there are 30 first words\n  allowed: fewer than max_length, which is 30"),
         ({"prefix": [4, UNKNOWN]}, "a word that the model does not know"),

@@ -67,6 +67,17 @@ def test_captioners_stand_below_the_papers_rows_of_the_same_test_set(render: Mod
     assert any(row[:2] == ["IAPR TC-12", "RNN-Base"] for row in rows)
 
 
+def test_weights_that_do_not_ship_stand_in_comparisons_and_not_among_those_that_do(render: ModuleType) -> None:
+    found = {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}
+    write_weights(render, "mrnn", {"flickr8k/test": {"captions": CAPTIONS, **found}})
+    write_weights(render, "plain", {"flickr8k/test": {"captions": CAPTIONS, **found}})
+    (render.RESULTS / "weights").mkdir()
+    (render.WEIGHTS / "plain/config.json").rename(render.RESULTS / "weights/plain.json")
+    for table in (render.captions(), render.likelihood_retrieval()):
+        assert [row[1].strip("*").split("`")[1] for row in cells(table) if "`" in row[1]] == ["mrnn", "plain"]
+    assert [row[0] for row in cells(render.weights())[2:]] == ["`mrnn`"]
+
+
 def test_matchers_and_captioners_share_the_table_of_retrieval_and_captions_alone_stay_out(render: ModuleType) -> None:
     found = {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}
     write_weights(

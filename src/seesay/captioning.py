@@ -27,6 +27,8 @@ from seesay.models.base import Captioner, Picture, read_config
 from seesay.models.pretrained import load_captioner
 from seesay.text.tokens import tokenize
 
+DEFAULT = "mrnn"
+"""The weights that write captions where nobody chooses others."""
 AT_ONCE = 64
 """Pictures that are decoded together: with a beam of ten some 640 rows, whose words fit into a processor's cache."""
 FREQUENCIES = "frequencies.safetensors"
@@ -46,6 +48,7 @@ class Settings:
         length_power: See `seesay.decoding.beam`.
         min_length: Words without which a sentence does not end.
         max_length: Words at which a sentence is cut.
+        no_repeat: No run of so many words is said twice; 0 allows everything.
         metric: Similarity of sentences in reranking: `cider` or `bleu`.
         k: Neighbours whose captions count.
         m: Captions, the most similar ones, that the mean is over; 0 takes the paper's number for the metric.
@@ -56,6 +59,7 @@ class Settings:
     length_power: float = 0.0
     min_length: int = 1
     max_length: int = 30
+    no_repeat: int = 0
     metric: str = "cider"
     k: int = 60
     m: int = 0
@@ -214,6 +218,10 @@ def caption_images(
     n_blocks = -(-len(features) // AT_ONCE)
     noise = torch.Generator().manual_seed(sampling.seed if sampling else 0)
     seeds = torch.randint(2**62, (n_blocks,), generator=noise).tolist()
+    limits: dict[str, Any] = {
+        "prefix": prefix, "min_length": settings.min_length, "max_length": settings.max_length,
+        "no_repeat": settings.no_repeat,
+    }  # fmt: skip
     captions: list[list[Caption]] = []
     for block, seed in enumerate(seeds):
         rows = range(block * AT_ONCE, min((block + 1) * AT_ONCE, len(features)))
@@ -221,13 +229,12 @@ def caption_images(
         if sampling:
             found = sample(
                 model, model.start(images), temperature=sampling.temperature, top_k=sampling.top_k, seed=seed, n=n,
-                prefix=prefix, min_length=settings.min_length, max_length=settings.max_length,
+                **limits,
             )  # fmt: skip
         else:
             found = beam(
-                model, model.start(images), width=width, n_best=n, prefix=prefix, min_length=settings.min_length,
-                max_length=settings.max_length, length_power=settings.length_power,
-            )  # fmt: skip
+                model, model.start(images), width=width, n_best=n, length_power=settings.length_power, **limits
+            )
         own = [[_spell(model, hypothesis) for hypothesis in hypotheses] for hypotheses in found]
         captions += _in_consensus(own, model.refine(images), reranker, settings) if reranker else own
         if on_progress:
@@ -237,7 +244,7 @@ def caption_images(
 
 def caption(
     pictures: Picture | Sequence[Picture],
-    model: Captioner | str | Path = "mrnn-flickr8k",
+    model: Captioner | str | Path = DEFAULT,
     *,
     references: Collection | None = None,
     n_best: int = 1,

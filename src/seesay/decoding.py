@@ -54,7 +54,13 @@ Prefix = Sequence[int] | Sequence[Sequence[int]]
 
 @torch.inference_mode()
 def greedy(
-    model: Stepper, state: State, *, prefix: Prefix = (), min_length: int = 1, max_length: int = 30
+    model: Stepper,
+    state: State,
+    *,
+    prefix: Prefix = (),
+    min_length: int = 1,
+    max_length: int = 30,
+    no_repeat: int = 0,
 ) -> list[Hypothesis]:
     """Take the likeliest word again and again.
 
@@ -64,6 +70,7 @@ def greedy(
         prefix: Numbers of the first words to continue from: the same for every row, or a sequence for each row.
         min_length: A sentence does not end with fewer words than this.
         max_length: A sentence that has this many words without having ended is cut.
+        no_repeat: No run of so many words is said twice, but for given words; 0 allows everything.
 
     Returns:
         One hypothesis for each row of the state.
@@ -78,7 +85,7 @@ def greedy(
         [Hypothesis(words=(4, 5), log_prob=-0.2231..., finished=True)]
     """
     n = len(state[0])
-    given = _read_prefix(prefix, n, min_length, max_length)
+    given = _read_prefix(prefix, n, min_length, max_length, no_repeat)
 
     def take_best(log_probs: Tensor, rows: Tensor, t: int) -> Tensor:
         values, words = _top_words(log_probs, 1)
@@ -86,7 +93,7 @@ def greedy(
             return words[:, 0]
         return torch.where(log_probs[:, END] >= values[:, 0], END, words[:, 0])
 
-    return _walk(model, state, take_best, given, max_length)
+    return _walk(model, state, take_best, given, max_length, no_repeat)
 
 
 @torch.inference_mode()
@@ -101,6 +108,7 @@ def sample(
     prefix: Prefix = (),
     min_length: int = 1,
     max_length: int = 30,
+    no_repeat: int = 0,
 ) -> list[list[Hypothesis]]:
     """Draw every word by its probability.
 
@@ -116,6 +124,7 @@ def sample(
         prefix: As for `greedy`.
         min_length: As for `greedy`.
         max_length: As for `greedy`.
+        no_repeat: As for `greedy`.
 
     Returns:
         For each row its `n` sentences, in the order in which they were drawn.
@@ -127,7 +136,7 @@ def sample(
     if n < 1:
         raise SeesayError(f"n is {n}", allowed="1 or more sentences for each picture")
     n_rows = len(state[0])
-    words, lengths = _read_prefix(prefix, n_rows, min_length, max_length)
+    words, lengths = _read_prefix(prefix, n_rows, min_length, max_length, no_repeat)
     given = words.repeat_interleave(n, 0), lengths.repeat_interleave(n)
     generator = torch.Generator().manual_seed(seed)
     # Of 24 bits each, so that in double precision no product with a sum reaches the sum.
@@ -145,7 +154,8 @@ def sample(
         place = (drawn if places is None else places.gather(1, drawn)).squeeze(1)
         return torch.where(place == 0, END, place - 1 + _FIRST)
 
-    drawn = _walk(model, _pick(state, torch.arange(n_rows).repeat_interleave(n)), draw, given, max_length)
+    state = _pick(state, torch.arange(n_rows).repeat_interleave(n))
+    drawn = _walk(model, state, draw, given, max_length, no_repeat)
     return [drawn[start : start + n] for start in range(0, len(drawn), n)]
 
 
@@ -160,6 +170,7 @@ def beam(
     min_length: int = 1,
     max_length: int = 30,
     length_power: float = 0.0,
+    no_repeat: int = 0,
 ) -> list[list[Hypothesis]]:
     """Follow the `width` best beginnings of every row at once, until nothing better can come.
 
@@ -176,6 +187,7 @@ def beam(
         min_length: As for `greedy`.
         max_length: As for `greedy`.
         length_power: 0 takes the likeliest sentences, which are short; 1 the likeliest per word.
+        no_repeat: As for `greedy`.
 
     Returns:
         For each row its sentences, the finished ones before those that were cut, the best score first.
@@ -187,7 +199,7 @@ def beam(
     if not length_power >= 0:
         raise SeesayError(f"length_power is {length_power}", allowed="0 or more")
     n = len(state[0])
-    given, n_given = _read_prefix(prefix, n, min_length, max_length)
+    given, n_given = _read_prefix(prefix, n, min_length, max_length, no_repeat)
     ended: list[list[tuple[float, Hypothesis]]] = [[] for _ in range(n)]  # the best of each image with their scores
     to_beat = torch.full((n,), -torch.inf, dtype=torch.float64)  # the score of the last that is kept, where all are
     images = torch.arange(n)  # those whose search goes on
@@ -199,7 +211,8 @@ def beam(
             break
         log_probs, state = model.step(state, read)  # (n · s, V)
         n, s = scores.shape
-        tops, choices = (part.reshape(n, s, -1) for part in _top_words(log_probs, width))  # (n, s, k)
+        open_to = _without_repeats(log_probs, words[:, :, :t].flatten(0, 1), no_repeat)
+        tops, choices = (part.reshape(n, s, -1) for part in _top_words(open_to, width))  # (n, s, k)
         ends = scores + log_probs[:, END].reshape(n, s) if t >= min_length else torch.full_like(scores, -torch.inf)
         is_given = t < n_given[images]
         if is_given.any():
@@ -247,12 +260,26 @@ def _top_words(log_probs: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return values, places + _FIRST
 
 
+def _without_repeats(log_probs: Tensor, words: Tensor, n: int) -> Tensor:
+    """Leave out, of the words that may come next (R, V), those that would end a run of n that was said: (R, t)."""
+    if n == 0 or words.shape[1] < n:
+        return log_probs
+    said = words.unfold(1, n, 1)  # (R, t - n + 1, n)
+    latest = words[:, words.shape[1] - n + 1 :].unsqueeze(1)  # (R, 1, n - 1)
+    rows, places = (said[:, :, :-1] == latest).all(2).nonzero(as_tuple=True)
+    log_probs = log_probs.clone()
+    log_probs[rows, said[rows, places, -1]] = -torch.inf
+    return log_probs
+
+
 def _pick(state: State, rows: Tensor) -> State:
     return tuple(part[rows] for part in state)
 
 
-def _read_prefix(prefix: Prefix, n: int, min_length: int, max_length: int) -> tuple[Tensor, Tensor]:
-    """The given first words of each row, padded (n, P), and how many each has (n,); lengths are checked too."""
+def _read_prefix(prefix: Prefix, n: int, min_length: int, max_length: int, no_repeat: int) -> tuple[Tensor, Tensor]:
+    """The given first words of each row, padded (n, P), and how many each has (n,); the limits are checked too."""
+    if no_repeat < 0:
+        raise SeesayError(f"no_repeat is {no_repeat}", allowed="1 or more words, or 0 for no such rule")
     if max_length < 1:
         raise SeesayError(f"max_length is {max_length}", allowed="1 or more")
     if not 1 <= min_length <= max_length:
@@ -276,6 +303,7 @@ def _walk(
     choose: Callable[[Tensor, Tensor, int], Tensor],
     given: tuple[Tensor, Tensor],
     max_length: int,
+    no_repeat: int,
 ) -> list[Hypothesis]:
     """Write one sentence for each row. `choose` takes log-probabilities, their rows and the step, and gives a word."""
     n = len(state[0])
@@ -288,7 +316,7 @@ def _walk(
         if not len(rows):
             break
         log_probs, state = model.step(state, read)  # (n_rows, V)
-        read = choose(log_probs, rows, t)
+        read = choose(_without_repeats(log_probs, words[rows, :t], no_repeat), rows, t)
         is_given = t < given[1][rows]
         if is_given.any():
             read = torch.where(is_given, given[0][rows, t], read)

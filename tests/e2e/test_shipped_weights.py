@@ -72,6 +72,14 @@ def test_captions_of_real_photos_speak_of_what_people_spoke_of(shared_data: Path
     assert not any("<" in caption for caption in captions)
 
 
+@pytest.mark.parametrize(("photo", "word"), [("cat.jpg", "cat"), ("coffee.jpg", "coffee")])
+def test_photos_that_no_collection_has_are_called_what_they_show(photo: str, word: str) -> None:
+    result = run("caption", "--no-rerank", "--json", Path(seesay.__file__).parent / "samples" / photo)
+    assert result.returncode == 0, result.stderr
+    (row,) = json.loads(result.stdout)["photos"]
+    assert word in row["captions"][0]["caption"].split()
+
+
 def test_weights_fit_the_package() -> None:
     sizes = [path.stat().st_size for path in PACKAGED.rglob("*") if path.is_file()]
     assert sum(sizes) <= 60_000_000

@@ -21,7 +21,7 @@ def caption(
     ],
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
-    ] = "mrnn-flickr8k",
+    ] = "mrnn",
     n_best: Annotated[int, typer.Option("--n-best", "-n", min=1, metavar="N", help="Captions for each picture.")] = 1,
     start: Annotated[str, typer.Option(metavar="WORDS", help='First words to continue, such as "a man in".')] = "",
     max_length: Annotated[

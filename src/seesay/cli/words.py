@@ -10,7 +10,7 @@ def words(
     asked: Annotated[list[str], typer.Argument(metavar="WORD…", help="One word or more.")],
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
-    ] = "mrnn-flickr8k",
+    ] = "mrnn",
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Nearest words for each.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:

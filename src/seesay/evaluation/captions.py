@@ -100,12 +100,13 @@ def describe_decoding(settings: Settings) -> str:
     Example:
         >>> describe_decoding(Settings(beam=3)), describe_decoding(Settings(beam=1))
         ('beam 3', 'greedy')
-        >>> describe_decoding(Settings(beam=5, length_power=0.7))
-        'beam 5, length power 0.7'
+        >>> describe_decoding(Settings(beam=5, length_power=0.7, no_repeat=2))
+        'beam 5, length power 0.7, no 2 words twice'
     """
-    power = f", length power {settings.length_power:g}" if settings.length_power else ""
-    power += f", {settings.min_length} words or more" if settings.min_length > 1 else ""
-    return f"beam {settings.beam}{power}" if settings.beam > 1 or power else "greedy"
+    rules = f", length power {settings.length_power:g}" if settings.length_power else ""
+    rules += f", {settings.min_length} words or more" if settings.min_length > 1 else ""
+    rules += f", no {settings.no_repeat} words twice" if settings.no_repeat else ""
+    return f"beam {settings.beam}{rules}" if settings.beam > 1 or rules else "greedy"
 
 
 def training_sentences(weights: Weights) -> list[str] | None:
