@@ -27,7 +27,7 @@ def main() -> None:
     reranker = Reranker.of(model, flickr8k, settings.metric)
     captions = caption_images(model, features_in(first), settings=settings, reranker=reranker)
     cells = [Cell(item.image, several[0].text) for item, several in zip(first.collection.items, captions, strict=True)]
-    sheet = draw_sheet(cells, 5, width=190, title="mrnn-flickr8k, reranked: the first twenty test photos of Flickr8K")
+    sheet = draw_sheet(cells, 5, width=190, title="mrnn, reranked: the first twenty test photos of Flickr8K")
     save_picture(sheet, Path(__file__).parent / "pictures/captions.jpg")
 
 
