@@ -1,8 +1,8 @@
 """How cosines become probabilities: fit the curve on dev photos and say how far it can be trusted.
 
 A library is imitated by a split of Flickr8K: every photo is paired with phrases and sentences that people wrote about
-the photos. A photo fits a query where its describers said every content word of the query. Queries are the noun phrases
-of Flickr30k Entities and whole sentences in equal parts, since people search with both.
+the photos. A photo fits a query where its describers said every content word of it, in whatever form. Queries are the
+noun phrases of Flickr30k Entities and whole sentences in equal parts, since people search with both.
 
     SEESAY_DATA=… python benchmarks/calibration.py [vse] [--write]
 
@@ -26,6 +26,7 @@ from seesay.images.extraction import features_of
 from seesay.library.calibration import WORDS, Calibration, content_words, fit_calibration
 from seesay.models.base import Matcher
 from seesay.models.pretrained import find, load
+from seesay.text.lemmas import lemmatize
 from seesay.text.tokens import tokenize
 
 N_QUERIES = 2000
@@ -72,11 +73,16 @@ def gather_pairs(matcher: Matcher, split: str) -> tuple[np.ndarray, np.ndarray, 
     rng = np.random.default_rng(0)
     queries = [
         kind[place]
-        for kind in ([phrase for phrase in phrases if content_words(phrase)], photos.sentences)
+        for kind in ([text for text in texts if content_words(text)] for texts in (phrases, photos.sentences))
         for place in rng.permutation(len(kind))[:N_QUERIES]
     ]
-    said = [{word for sentence in item.sentences for word in tokenize(sentence)} for item in photos.items]
-    wanted = [set(content_words(query)) for query in queries]
+    lemmas = iter(lemmatize(photos.sentences))
+    said = [{word for _ in item.sentences for word in next(lemmas)} for item in photos.items]
+    wanted = [
+        {lemma for word, lemma in zip(tokenize(query), words, strict=True) if word in content}
+        for query, words in zip(queries, lemmatize(queries), strict=True)
+        if (content := set(content_words(query)))
+    ]
     with torch.inference_mode():
         images = matcher.encode_images(table.rows(range(len(table))))
         texts = torch.cat([matcher.encode_texts(queries[start : start + 500]) for start in range(0, len(queries), 500)])

@@ -24,6 +24,16 @@ def test_the_curve_that_made_the_pairs_is_found_again() -> None:
         np.testing.assert_allclose(found.probability(cosines, n_words), CURVE.probability(cosines, n_words), atol=0.03)
 
 
+def test_a_ceiling_is_found_where_what_fits_is_not_always_said() -> None:
+    rng = np.random.default_rng(2)
+    cosines = rng.uniform(0, 1, 60_000)
+    fits = rng.random(60_000) < 0.5 / (1 + np.exp(6 - 20 * cosines))
+    found = fit_calibration(cosines, fits, np.full(60_000, 2))
+    assert found.ceiling == 0.5
+    assert found.probability(1.0, 2) == pytest.approx(0.5, abs=0.02)
+    assert fit_calibration(*observe()).ceiling == 1.0
+
+
 def test_no_other_curve_makes_them_likelier() -> None:
     cosines, fits, n_words = observe(1000)
     found = fit_calibration(cosines, fits, n_words)
@@ -36,7 +46,7 @@ def test_no_other_curve_makes_them_likelier() -> None:
     for delta in np.eye(4) * 0.05:
         for sign in (1, -1):
             values = np.array([found.slope, found.slope_per_word, found.offset, found.offset_per_word]) + sign * delta
-            assert cost(Calibration(*values)) > best
+            assert cost(Calibration(*values, found.ceiling)) > best
 
 
 def test_sentences_of_one_length_are_enough() -> None:
@@ -71,6 +81,12 @@ def test_a_table_is_read_back() -> None:
     assert Calibration.from_table(CURVE.to_table() | {"data": "flickr8k/dev"}, "config.json") == CURVE
 
 
+@pytest.mark.parametrize("ceiling", [0, 1.5, "high"])
+def test_a_ceiling_that_is_none_is_refused(ceiling: object) -> None:
+    with pytest.raises(SeesayError, match=r"config\.json: the ceiling of 'calibration' is"):
+        Calibration.from_table(CURVE.to_table() | {"ceiling": ceiling}, "config.json")
+
+
 @pytest.mark.parametrize("table", [{}, [], "high", {"slope": "steep"}, {"slope": 1.0, "offset": 2.0}])
 def test_what_is_no_table_is_refused(table: object) -> None:
     with pytest.raises(SeesayError, match=r"config\.json: 'calibration' is .*\n  allowed: an object with slope"):
@@ -78,7 +94,7 @@ def test_what_is_no_table_is_refused(table: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("probability", "word"), [(1, "likely"), (0.5, "likely"), (0.49, "maybe"), (0.1, "maybe"), (0.0999, "unlikely")]
+    ("probability", "word"), [(1, "likely"), (0.3, "likely"), (0.29, "maybe"), (0.1, "maybe"), (0.0999, "unlikely")]
 )
 def test_words(probability: float, word: str) -> None:
     assert word_for(probability) == word

@@ -59,7 +59,7 @@ def search(
 ) -> None:
     """Find photos by a sentence. Folders are indexed first, which the first time takes a while.
 
-    A percentage is the probability that people would describe the photo so: likely from 50 %, maybe from 10 %.
+    A percentage is the probability that people would describe the photo so: likely from 30 %, maybe from 10 %.
     With --like it is the similarity instead. Copies of a photo are shown once.
     """
     from seesay.library.filters import read_filter

@@ -7,7 +7,7 @@ export function verdict(result) {
 }
 
 export function likelihood(probability) {
-  const word = probability >= 0.5 ? "likely" : probability >= 0.1 ? "maybe" : "unlikely";
+  const word = probability >= 0.3 ? "likely" : probability >= 0.1 ? "maybe" : "unlikely";
   return `${word}, ${percent(probability)}`;
 }
 
