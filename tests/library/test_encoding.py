@@ -73,7 +73,7 @@ def test_the_calibration_travels_with_the_weights(weights: Path, tmp_path: Path)
     (copy / "config.json").write_text(json.dumps(about | {"calibration": curve}))
     calibration = WeightsEncoder(copy).calibration
     assert calibration is not None
-    assert calibration.to_table() == curve
+    assert calibration.to_table() == {**curve, "ceiling": 1.0}
 
 
 def test_weights_that_do_not_exist_are_answered_with_those_that_do() -> None:

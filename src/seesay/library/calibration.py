@@ -63,7 +63,7 @@ class Calibration:
         ceiling = table.get("ceiling", 1.0)
         if not isinstance(ceiling, int | float) or not 0 < ceiling <= 1:
             raise SeesayError(f"{origin}: the ceiling of 'calibration' is {ceiling!r}", allowed="above 0, up to 1")
-        return cls(*(float(table[key]) for key in keys), ceiling)
+        return cls(**{key: float(table[key]) for key in keys}, ceiling=float(ceiling))
 
 
 def content_words(sentence: str) -> list[str]:

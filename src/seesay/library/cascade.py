@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
-from seesay.library.encoding import WeightsEncoder
-from seesay.library.store import Fingerprint, Hit, Store, Vector
+from seesay.library.encoding import Encoder, WeightsEncoder
+from seesay.library.store import Fingerprint, Hit, Store, Tags, Vector
 from seesay.models import weights
 
 if TYPE_CHECKING:
     from PIL import Image
 
+    from seesay.images.features import Features
     from seesay.library.search import Sentence
     from seesay.models.aligner import Aligner
 
@@ -129,11 +130,23 @@ class AlignerRescorer:
         return self._encoder.at_work()
 
     def encode_photos(self, images: "Sequence[Image.Image]") -> NDArray[np.float16]:
+        return self.encode_features(self.features_of(images))
+
+    def features_of(self, images: "Sequence[Image.Image]") -> "Features":
+        """What the network sees in opened photos."""
+        return self._encoder.features_of(images)
+
+    def encode_features(self, features: "Features") -> NDArray[np.float16]:
+        """The vectors of the regions of photos that the network has seen, (n, N, D)."""
         import torch
 
         with torch.inference_mode():
-            regions = self.aligner.encode_images(self._encoder.features_of(images))
-        return np.asarray(regions.numpy(), np.float16)
+            return np.asarray(self.aligner.encode_images(features).numpy(), np.float16)
+
+    def sees_with(self, first: WeightsEncoder) -> bool:
+        """Whether what its network gives is all that the first stage needs."""
+        same = first.fingerprint.features == self.fingerprint.features
+        return same and set(first.matcher.outputs) <= set(self.aligner.outputs)
 
     def score(self, regions: Vector, text: str) -> Vector:
         import torch
@@ -141,6 +154,16 @@ class AlignerRescorer:
         with torch.inference_mode():
             scores = self.aligner.score(torch.from_numpy(regions), self.aligner.encode_texts([text]))
         return np.asarray(scores[:, 0].numpy(), np.float32)
+
+
+def encode_both(
+    first: Encoder, second: Rescorer, images: "Sequence[Image.Image]"
+) -> tuple[Vector, list[Tags], NDArray[np.float16]]:
+    """What both stages keep of opened photos, which a network that they share looks at once."""
+    if isinstance(first, WeightsEncoder) and isinstance(second, AlignerRescorer) and second.sees_with(first):
+        features = second.features_of(images)
+        return *first.encode_features(features), second.encode_features(features)
+    return *first.encode_photos(images), second.encode_photos(images)
 
 
 def find_rescorer(first: str) -> AlignerRescorer | None:

@@ -150,14 +150,17 @@ class WeightsEncoder:
             torch.set_num_threads(threads_before)
 
     def encode_photos(self, images: "Sequence[Image.Image]") -> tuple[Vector, list[Tags]]:
+        return self.encode_features(self.features_of(images))
+
+    def encode_features(self, features: "Features") -> tuple[Vector, list[Tags]]:
+        """Unit vectors (n, D) of photos that the network has seen, and their tags."""
         import torch
 
-        features = self.features_of(images)
         with torch.inference_mode():
             vectors = self.matcher.encode_images(features)
             if vectors.ndim != 2:
                 raise self._no_single_vector()
-            tags: list[Tags] = [() for _ in images]
+            tags: list[Tags] = [() for _ in range(len(features))]
             if self._backbone.classifier is not None:
                 probabilities = self._backbone.classifier(features.pooled).softmax(1)  # (n, 1000)
                 tags = [likeliest_tags(row) for row in probabilities.numpy()]

@@ -3,14 +3,16 @@
 import hashlib
 import os
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.images.io import open_image
-from seesay.library.cascade import Rescorer
+from seesay.library.cascade import Rescorer, encode_both
 from seesay.library.encoding import Encoder
 from seesay.library.metadata import Metadata, read_metadata
 from seesay.library.store import Batch, Content, Failure, File, as_path
@@ -71,8 +73,12 @@ class Intake:
                 work.batch.failures.append(_failure(file, error))
         if opened:
             images = [photo.image for photo in opened]
-            vectors, tags = self.encoder.encode_photos(images)
-            regions = self.second.encode_photos(images) if self.second else [None] * len(images)
+            regions: Sequence[NDArray[np.float16] | None] = [None] * len(images)
+            if self.second:
+                vectors, tags, several = encode_both(self.encoder, self.second, images)
+                regions = list(several)
+            else:
+                vectors, tags = self.encoder.encode_photos(images)
             for photo, vector, likeliest, seen in zip(opened, vectors, tags, regions, strict=True):
                 about = photo.about
                 described = about.width, about.height, about.taken, about.camera
