@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from seesay.alignment import (
     Segment,
+    align_words,
     best_boxes,
     best_regions,
-    box_gains,
+    box_overlaps,
     chain_regions,
     energy,
     heat_maps,
@@ -22,6 +23,7 @@ from seesay.alignment import (
 )
 from seesay.errors import SeesayError
 from seesay.images.features import Features
+from seesay.metrics.grounding import box_iou
 
 SCORES = np.array([[3.0, 0.0, 0.5], [1.0, 1.5, 0.0], [2.0, 0.0, 1.0], [0.0, 0.0, 4.0]])
 
@@ -119,13 +121,43 @@ class TestPlaces:
         assert point_at(even, blur=1).tolist() == [[0.5, 0.5]]
         np.testing.assert_allclose(point_at(np.pad([[[1.0]]], ((0, 0), (0, 5), (0, 5))), blur=1), [[1 / 12, 1 / 12]])
 
-    def test_the_gain_of_a_box_is_the_heat_above_the_floor_that_it_collects(self) -> None:
-        boxes = np.array([[0, 0, 1, 1], [0.5, 0.5, 1, 1], [0.5, 0.5, 0.75, 1]], np.float32)
-        deviation = self.heat.std()
-        means = np.array([1.0, 4.0, 6.0])
-        for floor, power in ((0.0, 1.0), (-0.5, 0.5), (0.5, 0.0)):
-            expected = (means - 1.0 - floor * deviation) * np.array([1, 0.25, 0.125]) ** power
-            np.testing.assert_allclose(box_gains(self.heat, boxes, floor=floor, area_power=power), expected[None])
+    def test_the_overlap_with_wholly_hot_places_is_their_iou(self) -> None:
+        heat = np.zeros((1, 4, 4))
+        heat[0, :2, 1:3] = 5.0
+        boxes = np.array([[0.25, 0, 0.75, 0.5], [0, 0, 1, 1], [0.5, 0, 1, 0.5], [0, 0.5, 1, 1]], np.float32)
+        expected = box_iou(boxes, boxes[:1]).T
+        np.testing.assert_allclose(box_overlaps(heat, boxes, ramp=0.5, area_power=1), expected, atol=1e-6)
+
+    def test_places_are_hot_by_degrees(self) -> None:
+        deviation = self.heat.std()  # of 6, 2 and six times 0, with a mean of 1
+        degrees = np.clip((np.array([6.0, 2.0]) - 1) / deviation / 2, 0, 1)
+        boxes = np.array([[0.5, 0.5, 0.75, 1]], np.float32)
+        expected = degrees[0] / 8 / (0.125**0.7 + degrees[1] / 8)
+        np.testing.assert_allclose(box_overlaps(self.heat, boxes, floor=0, ramp=2, area_power=0.7), [[expected]])
+
+    def test_a_map_without_differences_is_hot_nowhere(self) -> None:
+        overlaps = box_overlaps(np.full((1, 2, 2), 3.0), np.array([[0, 0, 1, 1]], np.float32), floor=0)
+        assert overlaps.tolist() == [[0.0]]
+
+    def test_words_that_say_nothing_follow_their_neighbours(self) -> None:
+        left, right = np.zeros((2, 4)), np.zeros((2, 4))
+        left[:, :2], right[:, 2:] = 1, 1
+        boxes = np.array([[0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
+        heat = np.stack([0.1 * right, left, 0.1 * right, right])
+        found = align_words(heat, boxes, coupling=0.5)
+        assert [(part.first, part.last, part.region) for part in found] == [(0, 2, 0), (2, 4, 1)]
+        apart = align_words(heat, boxes, coupling=0)
+        assert [part.region for part in apart] == [1, 0, 1]
+        assert sum(part.score for part in apart) == pytest.approx(4)
+
+    def test_what_all_words_look_at_is_taken_off_before_they_are_laid(self) -> None:
+        left, right = np.zeros((2, 4)), np.zeros((2, 4))
+        left[:, :2], right[:, 2:] = 1, 1
+        boxes = np.array([[0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
+        heat = np.stack([4 * left, 3 * left + 2 * right])
+        assert [part.region for part in align_words(heat, boxes, coupling=0, common=0)] == [0]
+        assert [part.region for part in align_words(heat, boxes, coupling=0, common=0.8)] == [0, 1]
+        assert [part.region for part in align_words(heat[1:], boxes)] == [0]  # a word alone has nothing in common
 
     def test_of_boxes_that_overlap_the_better_one_is_kept(self) -> None:
         boxes = np.array([[0, 0, 1, 1], [0, 0, 0.9, 1], [0.5, 0, 1, 1], [0, 0, 0.2, 0.2]], np.float32)

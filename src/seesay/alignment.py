@@ -10,8 +10,8 @@ whose largest E, the best assignment a of regions to words, is found exactly by 
 says how much two neighbours gain by agreeing: 0 leaves every word to itself, a large one gives all words one region.
 
 Where exactly: every cell of the picture's feature map is a small region, so a word or a phrase has a heat map, whose
-hottest place is pointed at. The heat of a box is the mean inside it. The mean alone would always choose a spot, so the
-box that is drawn is the one that collects most heat above a floor.
+hottest place is pointed at. A box should hold what is hot and nothing else: the one that is drawn overlaps the heated
+part of the picture best, as IoU counts it.
 """
 
 from collections.abc import Sequence
@@ -35,12 +35,16 @@ Indices = NDArray[np.intp]
 
 BLUR = 1.0
 """Width of the bell, in cells, that heat is spread with before its hottest place is looked for; chosen on dev."""
-FLOOR = -0.5
-"""From where heat counts for a box, in deviations from the picture's mean; chosen on dev."""
-AREA_POWER = 0.7
-"""How much a box gains by being large: 1 adds up all heat above the floor, 0 takes the mean; chosen on dev."""
-COUPLING = 0.5
+FLOOR = -0.25
+"""Where a place begins to be hot, in deviations from the mean of its map; chosen on dev."""
+RAMP = 1.0
+"""From there to where it is wholly hot, in deviations; chosen on dev."""
+AREA_POWER = 0.6
+"""What the area of a box counts for, to this power: 1 is IoU itself, less is kind to large boxes; chosen on dev."""
+COUPLING = 0.1
 """What two neighbouring words gain by sharing a box, as a share of what a word gains by its own; chosen on dev."""
+COMMON = 0.8
+"""How much of what all words of a sentence have in common is taken off each before it is laid; chosen on dev."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,56 +179,84 @@ def point_at(heat: Scores, blur: float = BLUR) -> Floats:
     return points
 
 
-def box_gains(heat: Scores, boxes: Boxes, *, floor: float = FLOOR, area_power: float = AREA_POWER) -> Floats:
-    """What each box collects of each heat map above its floor: (n, h, w), (N, 4) → (n, N).
+def box_overlaps(
+    heat: Scores, boxes: Boxes, *, floor: float = FLOOR, ramp: float = RAMP, area_power: float = AREA_POWER
+) -> Floats:
+    """How well each box fits the heated part of each map: (n, h, w), (N, 4) → (n, N), 0 to 1.
+
+    Every place is hot to some degree p from 0 to 1. The overlap is Σ_inside p / (area + Σ_outside p): the IoU of the
+    box and the hot places, if these are wholly hot and `area_power` is 1.
 
     Args:
         heat: Of words or phrases in one picture.
         boxes: Candidates in the same picture.
-        floor: In standard deviations from the mean of a map.
-        area_power: 1 adds up what lies above the floor, 0 takes its mean.
+        floor: Where p begins to rise, in standard deviations from the mean of a map.
+        ramp: The deviations from there to p = 1; above 0.
+        area_power: The power of the area in the denominator.
 
     Example:
         >>> heat = np.array([[[0.0, 0.0, 4.0, 4.0]]])
         >>> boxes = np.array([[0, 0, 1, 1], [0.5, 0, 1, 1], [0.75, 0, 1, 1]], np.float32)
-        >>> box_gains(heat, boxes, floor=0, area_power=1).tolist()  # the map has a mean of 2
-        [[0.0, 1.0, 0.5]]
+        >>> box_overlaps(heat, boxes, area_power=1).tolist()  # the right half is hot
+        [[0.5, 1.0, 0.5]]
     """
     n, height, width = heat.shape
     flat = heat.reshape(n, -1)
-    ground = flat.mean(axis=1, keepdims=True) + floor * flat.std(axis=1, keepdims=True)
+    deviation = np.maximum(flat.std(axis=1, keepdims=True), _TINY)
+    hot = (((flat - flat.mean(axis=1, keepdims=True)) / deviation - floor) / ramp).clip(0, 1)  # (n, h · w)
     area = ((boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])).astype(np.float64)
-    gains: Floats = (flat @ region_weights(boxes, height, width).T - ground) * area**area_power
-    return gains
+    inside = (hot @ region_weights(boxes, height, width).T) * area  # (n, N)
+    overlaps: Floats = inside / (area**area_power + hot.mean(axis=1, keepdims=True) - inside)
+    return overlaps
 
 
-def align_words(heat: Scores, boxes: Boxes, coupling: float = COUPLING) -> list[Segment]:
+def align_words(heat: Scores, boxes: Boxes, coupling: float = COUPLING, *, common: float = COMMON) -> list[Segment]:
     """Join the words of a sentence into phrases, each with the box that suits it in the picture.
+
+    Every word has read its whole sentence and looks, besides its own place, at what the sentence is about. That part is
+    the mean over words.
 
     Args:
         heat: (T, h, w), the heat map of each word.
         boxes: Candidates in the picture.
         coupling: What neighbours gain by sharing a box, in words: 1 is what a word gains by its best box on average.
+        common: How much of the mean over words is taken off each.
 
     Returns:
-        Segments that cover the sentence, in its order; `region` is a row of `boxes`, and the scores of all segments
-        would add up to T if every word had its best box.
+        Segments that cover the sentence, in its order. `region` is a row of `boxes`; a segment's score counts how much
+        its words say about the place of something, the average word with its best box as 1.
     """
-    gains = box_gains(heat, boxes)  # (T, N)
-    scale = float(np.maximum(gains.max(axis=1), 0).mean())
-    gains = gains / scale if scale > 0 else gains
+    if len(heat) > 1:
+        heat = heat - common * heat.mean(axis=0)
+    # A word that is hot nowhere in particular should follow its neighbours: how much a map varies is what it says.
+    gains = box_overlaps(heat, boxes) * heat.std(axis=(1, 2))[:, None]  # (T, N)
+    gains = gains / max(float(gains.max(axis=1).mean()), _TINY)
     return segments(gains, chain_regions(gains, coupling))
 
 
-def best_boxes(gains: Scores, boxes: Boxes, n: int = 1, *, overlap: float = 0.5) -> Indices:
-    """The n boxes with the largest gain, no two of which overlap by more than `overlap` (IoU), the best first."""
+def best_boxes(overlaps: Scores, boxes: Boxes, n: int = 1, *, overlap: float = 0.5) -> Indices:
+    """The n boxes that fit best, no two of which overlap by more than `overlap` (IoU), the best first."""
     kept: list[int] = []
-    for place in np.argsort(-np.asarray(gains, np.float64), kind="stable"):
+    for place in np.argsort(-np.asarray(overlaps, np.float64), kind="stable"):
         if len(kept) == n:
             break
         if not kept or box_iou(boxes[place : place + 1], boxes[kept]).max() <= overlap:
             kept.append(int(place))
     return np.array(kept, np.intp)
+
+
+@torch.inference_mode()
+def salient_boxes(model: Aligner, features: Features, boxes: Boxes, n: int, *, overlap: float = 0.4) -> Indices:
+    """The n boxes of one picture that people would talk about, the longest vectors first (DVSA supplement, section 1).
+
+    Args:
+        model: Any matcher that knows regions.
+        features: Of one picture, with its map.
+        boxes: Candidates.
+        n: How many; fewer where the others overlap those.
+        overlap: The IoU above which two boxes show the same.
+    """
+    return best_boxes(model.encode_regions(features, boxes)[0].norm(dim=-1).numpy(), boxes, n, overlap=overlap)
 
 
 def _bell(n: int, width: float) -> Floats:
@@ -242,3 +274,6 @@ def _check(scores: Scores) -> None:
         raise SeesayError(f"scores of shape {scores.shape}", allowed="(n_words, n_regions), one of each or more")
     if not np.isfinite(scores).all():
         raise SeesayError("scores that are no numbers", allowed="numbers without NaN or inf")
+
+
+_TINY = 1e-12

@@ -13,9 +13,10 @@ from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import fixed_regions
 from seesay.layers.sequences import Sequences
-from seesay.models import dvsa
+from seesay.models import dvsa, pretrained
 from seesay.models.base import LONGEST
 from seesay.models.dvsa import DVSA, DVSAConfig
+from seesay.models.vse import VSE, VSEConfig
 from seesay.text.edges import Edge
 from seesay.text.vocabulary import END, PAD, Vocabulary
 
@@ -177,6 +178,14 @@ class TestScores:
             for text, words in enumerate(rows(texts)):
                 torch.testing.assert_close(scores[k, text], (words @ picture.T).amax(1).sum())
 
+    def test_the_whole_sentence_adds_its_cosine_with_the_whole_picture(self, build: Build) -> None:
+        model, plain = build(sentence=True), build()
+        images, texts = model.encode_images(random_features()), model.encode_texts(SENTENCES)
+        wholes = torch.stack([states[-1] for states in rows(texts)])
+        expected = plain.score(images, plain.encode_texts(SENTENCES)) + F.normalize(images[:, 0]) @ wholes.T
+        torch.testing.assert_close(model.score(images, texts), expected)
+        torch.testing.assert_close(model.score(texts, texts).diagonal(), torch.full((5,), 2.0))
+
     def test_sentences_find_each_other_by_their_words(self, build: Build) -> None:
         model = build()
         texts = model.encode_texts(SENTENCES)
@@ -187,7 +196,9 @@ class TestScores:
     @each_variant
     def test_every_weight_learns(self, build: Build, config: dict) -> None:
         model = build(**config).train()
-        model.score(model.encode_images(random_features()), model.encode_texts(SENTENCES)).square().sum().backward()
+        for n_texts in range(1, 5):  # of which some are judged by their words and some as a whole
+            texts = model.encode_texts(SENTENCES[:n_texts])
+            model.score(model.encode_images(random_features()), texts).square().sum().backward()
         idle = [name for name, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()]
         assert idle == []
         assert not model.embedding.weight.grad[PAD].any()
@@ -214,7 +225,7 @@ def test_word_vectors_start_where_the_configuration_says(build: Build, vocabular
     [
         ("fragments", "letters", "words, edges"),
         ("cell", "transformer", "rnn, gru, lstm"),
-        ("magnitudes", "unit", "balanced, free"),
+        ("magnitudes", "unit", "balanced, words, free"),
         ("dropout", 1.0, "0 or more, below 1"),
         ("length_power", 1.5, "0 to 1"),
         ("dim", 7, "even"),
@@ -232,3 +243,91 @@ def test_an_unknown_region_scheme_is_answered_with_the_known_ones() -> None:
         DVSAConfig(regions="circles")
     with pytest.raises(SeesayError, match="edges have no sentence"):
         DVSAConfig(fragments="edges", sentence=True)
+
+
+class TestMagnitudesOfWords:
+    def test_regions_score_by_their_direction_and_keep_their_lengths_for_places(self, build: Build) -> None:
+        model, balanced, features = build(magnitudes="words"), build(), random_features()
+        images = model.encode_images(features)
+        torch.testing.assert_close(images.norm(dim=-1), torch.ones(3, 5))
+        regions = model.encode_regions(features, model.boxes)
+        torch.testing.assert_close(regions, balanced.encode_images(features))
+        torch.testing.assert_close(F.normalize(regions, dim=-1), images)
+
+    def test_words_share_one_unit_of_length(self, build: Build) -> None:
+        texts = build(magnitudes="words").encode_texts(SENTENCES)
+        for states in rows(texts):
+            assert states.norm(dim=-1).sum().item() == pytest.approx(1, abs=1e-5)
+
+    def test_own_regions_need_no_map(self, build: Build) -> None:
+        model, features = build(), random_features()
+        means = Features(features.pooled, parts=features.regions(model.boxes))
+        torch.testing.assert_close(
+            model.encode_regions(means, model.boxes), model.encode_regions(features, model.boxes)
+        )
+
+
+class TestTraining:
+    def test_a_feature_is_dropped_from_all_regions_of_a_picture(self, build: Build) -> None:
+        model = build(magnitudes="free", image_dropout=0.5).train()
+        model.W_m.weight.data = torch.eye(8, 10)
+        model.W_m.bias.data.fill_(0)
+        vectors = model.encode_images(Features(torch.ones(50, 10), torch.ones(50, 4, 4, 10)))  # (50, 5, 8)
+        assert vectors.unique().tolist() == [0, 2]
+        torch.testing.assert_close(vectors, vectors[:, :1].expand_as(vectors))
+
+    def test_some_regions_are_left_out_and_never_the_whole(self, build: Build) -> None:
+        model, features = build(magnitudes="free", image_dropout=0.0, region_dropout=0.5), random_features()
+        everything = model.encode_images(features)
+        model.train()
+        kept = [model.encode_images(features) for _ in range(20)]
+        assert {vectors.shape for vectors in kept} == {(3, 3, 8)}
+        found = set()
+        for vectors in kept:
+            torch.testing.assert_close(vectors[:, 0], everything[:, 0])
+            for region in range(1, 3):
+                distances = (everything - vectors[:, region : region + 1]).norm(dim=-1).amax(0)
+                assert distances.min() < 1e-5
+                found.add(int(distances.argmin()))
+        assert found == {1, 2, 3, 4}
+
+    def test_it_can_begin_as_a_joint_embedding_of_the_same_shape(self, build: Build, tmp_path: Path) -> None:
+        words = Vocabulary.build(["the snow is red", "a dog"], min_count=1)  # some of the model's, in another order
+        torch.manual_seed(1)
+        embedding = VSE(VSEConfig(dim=8, word_dim=6, image_dim=10), words, FeatureSpec("efficientnet-lite0", 64)).eval()
+        pretrained.save(tmp_path, embedding, {"name": "tiny"})
+        model, features = build(sentence=True, start_from=str(tmp_path)), random_features()
+        known = ["a red dog is the snow", "snow"]
+        whole = model.encode_texts(known)
+        ends = whole.states[torch.arange(2), whole.lengths - 1]
+        torch.testing.assert_close(ends, embedding.encode_texts(known), atol=1e-3, rtol=0)
+        frames = Features(features.regions(fixed_regions("whole"))[:, 0])
+        pictures = F.normalize(model.encode_images(features)[:, 0], dim=1)
+        torch.testing.assert_close(pictures, embedding.encode_images(frames), atol=1e-3, rtol=0)
+
+    def test_a_joint_embedding_of_another_shape_is_refused(self, build: Build, colours_run: Path) -> None:
+        with pytest.raises(SeesayError, match=r"start_from is .*, whose \S+ is \(.*\); here it is \("):
+            build(start_from=str(colours_run / "weights"))
+
+    def test_only_a_joint_embedding_can_be_begun_from(self, build: Build, captioner_run: Path) -> None:
+        with pytest.raises(SeesayError, match="a mrnn"):
+            build(start_from=str(captioner_run / "weights"))
+
+    def test_a_batch_is_judged_by_words_or_by_the_sentence_and_use_by_both(self, build: Build) -> None:
+        model = build(sentence=True, word_weight=0.5, word_batches=0.7, dropout=0.0, image_dropout=0.0)
+        images = model.encode_images(random_features())
+        batches = [[" ".join(words.split()[:n]) for words in SENTENCES] for n in range(1, 9)]
+        n_by_words = 0
+        for batch in batches:
+            texts = model.encode_texts(batch)
+            whole = torch.stack(
+                [states[length - 1] for states, length in zip(texts.states, texts.lengths, strict=True)]
+            )
+            by_sentence = F.normalize(images[:, 0], dim=1) @ whole.T
+            together = model.eval().score(images, texts)
+            judged = model.train().score(images, texts)
+            torch.testing.assert_close(judged, model.score(images, texts))
+            if not torch.allclose(judged, by_sentence):
+                torch.testing.assert_close(together, 0.5 * judged + by_sentence)
+                n_by_words += 1
+        assert 0 < n_by_words < len(batches)

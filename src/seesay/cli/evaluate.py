@@ -12,12 +12,13 @@ import typer
 if TYPE_CHECKING:
     from seesay.data import Collection
     from seesay.evaluation.captions import CaptionEvaluation
+    from seesay.evaluation.grounding import GroundingEvaluation
     from seesay.evaluation.protocols import Evaluation
     from seesay.evaluation.report import Measured, Report
     from seesay.evaluation.reranking import RerankingEvaluation
     from seesay.models.base import Captioner, Matcher
 
-TASKS = ("captions", "retrieval")
+TASKS = ("captions", "retrieval", "grounding")
 
 
 def evaluate(
@@ -29,7 +30,7 @@ def evaluate(
         Path | None, typer.Option(metavar="DIR", help="The folder of the pictures, where they lie elsewhere.")
     ] = None,
     task: Annotated[
-        str | None, typer.Option(help="captions, retrieval or all. Default: all that the weights can do.")
+        str | None, typer.Option(help="captions, retrieval, grounding or all. Default: all that the weights can do.")
     ] = None,
     protocol: Annotated[
         str, typer.Option(help="full, 1k, 5-fold (five times 1,000 images, averaged) or 5k.")
@@ -54,6 +55,12 @@ def evaluate(
     normalise: Annotated[
         str | None, typer.Option(help="Retrieval by a captioner: marginal, mean-image or none.")
     ] = None,
+    entities: Annotated[
+        str | None, typer.Option(metavar="DATA", help="Grounding: boxes of phrases, such as flickr30k_entities.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a page on which words light their regions.")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -64,11 +71,12 @@ def evaluate(
     record: Annotated[bool, typer.Option("--record", help="Keep the figures with the weights, in their card.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, and nothing else.")] = False,
 ) -> None:  # fmt: skip
-    """Measure how well weights find sentences for images and images for sentences, and how well they write captions.
+    """Measure how well weights find sentences for images and images for sentences, write captions, and find places.
 
     Prints the papers' own rows for the same data with ours underneath, and writes report.json, report.md, recall.png,
     ranks.png and captions.json. Features are computed where they are not stored yet; with stored ones a joint embedding
-    takes seconds. A captioner's likelihoods of all pairs take many minutes: --limit 100 is a quick look.
+    takes seconds. A captioner's likelihoods of all pairs take many minutes: --limit 100 is a quick look. Weights that
+    know regions can also be asked where phrases are (--entities) and leave a page to browse (--page).
     """
     from rich.console import Console
 
@@ -92,10 +100,11 @@ def evaluate(
     folder = output
     if folder is None and not as_json:
         folder = Path("seesay-report") / f"{about.name}-{collection.name}-{split}"
-    if folder is not None:
-        _require_writable(folder)
+    for place in (folder, page):
+        if place is not None:
+            _require_writable(place)
     model = pretrained.load(weights)
-    tasks = _choose_tasks(model, about.name, options)
+    tasks = _choose_tasks(model, about.name, {**options, "page": page})
     if isinstance(model, Captioner):  # of which everything takes long enough for a bar of its own
         with progress_bar(f"features of {collection.name}", quiet=as_json) as on_progress:
             read_measured(model, collection, find_protocol(wanted), seed=seed, on_progress=on_progress)
@@ -104,6 +113,10 @@ def evaluate(
         evaluations += _measure_captions(model, collection, wanted, others, dev, options)
     if "retrieval" in tasks:
         evaluations.append(_measure_retrieval(model, collection, wanted, options))
+    if "grounding" in tasks:
+        evaluations.append(_measure_grounding(model, collection, wanted, options))
+    if page is not None:
+        _write_page(model, collection, wanted, page, options)
     by_likelihood = _normalisation(model, normalise) if "retrieval" in tasks else None
     report = build_report(
         evaluations, about, collection, split, normalise=by_likelihood, command=_command_line(options)
@@ -121,7 +134,7 @@ def evaluate(
     typer.echo(f"report and plots are in {folder}", err=True)
 
 
-_NOT_MEASURED = ("output", "record")  # options that say where figures go, and not which
+_NOT_MEASURED = ("output", "record", "page")  # options that say where figures go, and not which
 
 
 def _refuse_contradictions(options: dict[str, Any]) -> None:
@@ -144,15 +157,24 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
 def _choose_tasks(model: "Matcher", name: str, options: dict[str, Any]) -> list[str]:
     """What is measured, in the order in which it is shown; what the weights cannot do is refused."""
     from seesay.errors import SeesayError
+    from seesay.models.aligner import Aligner
     from seesay.models.base import Captioner
 
-    able = [task for task in TASKS if (isinstance(model, Captioner) if task == "captions" else model.can_score)]
+    can = {
+        "captions": isinstance(model, Captioner),
+        "retrieval": model.can_score,
+        "grounding": isinstance(model, Aligner),
+    }
     asked = options["task"]
     if asked not in (None, "all", *TASKS):
         raise SeesayError(f"there is no task {asked!r}", allowed=(*TASKS, "all"))
+    # Without boxes nothing can be said about places, so they are only looked for where somebody asks.
+    able = [task for task in TASKS if can[task] and (task != "grounding" or asked or options["entities"])]
     tasks = [asked] if asked in TASKS else able
-    if "captions" in tasks and "captions" not in able:
+    if "captions" in tasks and not can["captions"]:
         raise SeesayError(f"{name} matches pictures and sentences and writes no captions", allowed="--task retrieval")
+    if not can["grounding"] and ("grounding" in tasks or options["entities"] or options["page"]):
+        raise SeesayError(f"{name} finds no regions", allowed="weights that do, such as dvsa", hint="seesay models")
     for option, needed in (("beam", "captions"), ("references", "captions"), ("normalise", "retrieval")):
         if options[option] and not (isinstance(model, Captioner) and needed in tasks):
             why = f"measures {' and '.join(tasks)}" if isinstance(model, Captioner) else "is no captioner"
@@ -210,6 +232,30 @@ def _measure_retrieval(
     with progress_bar(f"likelihoods of {collection.name}", "words", quiet=quiet) as on_progress:
         score = partial(captioner.score, normalise=way, on_progress=on_progress)
         return evaluate_retrieval(model, collection, protocol, seed=seed, score=score)
+
+
+def _measure_grounding(
+    model: Any, collection: "Collection", protocol: str, options: dict[str, Any]
+) -> "GroundingEvaluation":
+    from seesay import data as collections
+    from seesay.cli.progress import progress_bar
+    from seesay.data import entities
+    from seesay.evaluation.grounding import evaluate_grounding
+
+    boxed = entities.attach(collection, collections.locate(options["entities"] or "flickr30k_entities"))
+    with progress_bar(f"places in {collection.name}", quiet=options["as_json"]) as on_progress:
+        return evaluate_grounding(model, boxed, protocol, seed=options["seed"], on_progress=on_progress)
+
+
+def _write_page(model: Any, collection: "Collection", protocol: str, page: Path, options: dict[str, Any]) -> None:
+    from seesay.cli.progress import progress_bar
+    from seesay.evaluation.page import write_page
+    from seesay.evaluation.protocols import find_protocol, take_measured
+
+    shown = take_measured(collection, find_protocol(protocol), options["seed"])
+    with progress_bar(f"page of {collection.name}", quiet=options["as_json"]) as on_progress:
+        write_page(model, shown, page, on_progress=on_progress)
+    typer.echo(f"open {page / 'index.html'}", err=True)
 
 
 def _normalisation(model: "Matcher", asked: str | None) -> str | None:

@@ -8,13 +8,18 @@ import typer
 import seesay
 from seesay.cli import data, library
 from seesay.cli.caption import caption
+from seesay.cli.demo import demo
 from seesay.cli.evaluate import evaluate
 from seesay.cli.features import features
+from seesay.cli.ground import ground
 from seesay.cli.index import index
+from seesay.cli.magnitudes import magnitudes
 from seesay.cli.match import match
 from seesay.cli.models import models
 from seesay.cli.neighbours import neighbours
+from seesay.cli.regions import regions
 from seesay.cli.search import search
+from seesay.cli.serve import serve
 from seesay.cli.train import train
 from seesay.cli.words import words
 from seesay.errors import SeesayError
@@ -43,7 +48,10 @@ def main(
     """See an image, say what is in it; say something, see it. Offline."""
 
 
-for command in (search, caption, match, neighbours, words, index, models, evaluate, train, features):
+for command in (
+    *(demo, search, caption, ground, match, serve, regions, neighbours, words, magnitudes),
+    *(index, models, evaluate, train, features),
+):
     app.command()(command)
 app.add_typer(library.app, name="library")
 app.add_typer(data.app, name="data")

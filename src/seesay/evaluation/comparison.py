@@ -41,6 +41,7 @@ COLUMNS: Mapping[str, Mapping[str, tuple[Column, ...]]] = {
             Column("meteor", "METEOR", ".3f"),
         ),
     },
+    "grounding": {"": (Column("pointing", "pointing"), Column("iou50", "IoU ≥ 0.5"))},
 }
 """Kind of rows → group of columns → columns."""
 
@@ -74,7 +75,7 @@ def compare(report: Report, kind: str = "retrieval") -> Comparison:
 
     Args:
         report: As `seesay.evaluation.report` builds and reads it.
-        kind: `retrieval` or `captions`.
+        kind: `retrieval`, `captions` or `grounding`.
     """
     groups = COLUMNS[kind]
     columns = [column for group in groups.values() for column in group]
@@ -102,8 +103,12 @@ def _printed_line(row: Row, columns: Sequence[Column], marks: Mapping[str, str],
 def _our_rows(report: Report, kind: str) -> list[tuple[str, Mapping[str, Any]]]:
     """The name and the figures of each row of ours."""
     name = report["model"]["name"]
-    if kind != "captions":
+    if kind == "retrieval":
         return [(name, report)]
+    if kind == "grounding":
+        found = report["grounding"]
+        best = (f"best of {found['proposals']}", {"iou50": found["upper_bound"]})
+        return [(name, found), *found["beside"].items(), best]
     plain = report["captions"]
     rows = [(f"{name}, {plain['decoding']}" if "decoding" in plain else name, plain)]
     return rows + [(f"… {row['name']}", row) for row in report.get("reranking", {}).get("rows", ())]
@@ -142,7 +147,7 @@ def _remarks(report: Report, kind: str, printed: Sequence[Row]) -> list[str]:
         remarks.append(
             f"{model['name']} learned from {_and(learned)}; rows of the papers from this set's training images."
         )
-    remarks += _caption_remarks(report) if kind == "captions" else _retrieval_remarks(report)
+    remarks += _REMARKS[kind](report)
     if seconds := report.get("seconds"):
         remarks.append(f"Time: {', '.join(f'{what} {value:.1f} s' for what, value in seconds.items())}.")
     if command := report.get("command"):
@@ -191,6 +196,18 @@ def _caption_remarks(report: Report) -> list[str]:
             "orders them by the image's own captions."
         )
     return remarks
+
+
+def _grounding_remarks(report: Report) -> list[str]:
+    found = report["grounding"]
+    return [
+        f"{found['n_phrases']:,} boxed phrases of {found['n_images']:,} images, each read as a {found['reading']}; no "
+        f"box was learned from. Boxes are chosen among {found['proposals']}, whose best is the upper bound; centre "
+        "points at the middle and draws the whole image."
+    ]
+
+
+_REMARKS = {"captions": _caption_remarks, "grounding": _grounding_remarks, "retrieval": _retrieval_remarks}
 
 
 def _and(names: Sequence[str]) -> str:

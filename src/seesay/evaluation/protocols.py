@@ -143,7 +143,7 @@ def read_measured(
 ) -> Source:
     """The images of all folds together with their features, for figures that do not depend on how many there are."""
     _require_pictures(collection)
-    measured = _take(collection, np.concatenate(choose_folds(len(collection), protocol, seed)))
+    measured = take_measured(collection, protocol, seed)
     table = features_of(measured.images, model.feature_spec, model.outputs, root=store, on_progress=on_progress)
     return Source.of(measured, table)
 
@@ -239,6 +239,11 @@ def _require_pictures(collection: Collection) -> None:
             allowed="figures are of a whole split or they cannot be compared",
             hint=f"--images with the folder that holds them, or seesay data check {collection.root}",
         )
+
+
+def take_measured(collection: Collection, protocol: Protocol, seed: int | None = None) -> Collection:
+    """The images that a protocol measures, all folds together."""
+    return _take(collection, np.concatenate(choose_folds(len(collection), protocol, seed)))
 
 
 def _take(collection: Collection, places: NDArray[np.intp]) -> Collection:

@@ -1,8 +1,8 @@
 """The report of an evaluation: the figures, and everything that is needed to measure them again.
 
-Of retrieval `i2t` and `t2i`, each with `r1 r5 r10 median mean`, and `sum`, of a captioner `captions` and `reranking`
-stand at the top and keep their names: other programs read them. The rest says which weights, which data, which
-protocol, which program, and when.
+Of retrieval `i2t` and `t2i`, each with `r1 r5 r10 median mean`, and `sum`, of a captioner `captions` and `reranking`,
+of an aligner `grounding` stand at the top and keep their names: other programs read them. The rest says which weights,
+which data, which protocol, which program, and when.
 """
 
 import json
@@ -160,7 +160,8 @@ def read_report(path: Path) -> Report:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}", hint=hint) from error
     except ValueError as error:
         raise SeesayError(f"{path} is not JSON: {error}", hint=hint) from error
-    needed = _NEEDED | (set() if isinstance(report, dict) and "captions" in report else {"i2t", "t2i", "sum"})
+    is_other = isinstance(report, dict) and not report.keys().isdisjoint(("captions", "grounding"))
+    needed = _NEEDED | (set() if is_other else {"i2t", "t2i", "sum"})
     if not isinstance(report, dict) or (missing := needed - report.keys()):
         lack = f"it has no {sorted(missing)[0]!r}" if isinstance(report, dict) else "it holds no object"
         raise SeesayError(f"{path} is not a report of seesay: {lack}", hint=hint)

@@ -26,7 +26,10 @@ class Aligner(Matcher):
 
     @abstractmethod
     def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
-        """The vectors of any regions of pictures whose maps are given, comparable to `encode_images`: (n, N, D)."""
+        """The vectors of any regions of pictures whose maps are given, the longer the more there is to say: (n, N, D).
+
+        The regions that `encode_images` looks at (`boxes`) need no map where their means are given.
+        """
 
     @abstractmethod
     def encode_texts(self, sentences: Sequence[str]) -> Sequences:

@@ -11,6 +11,18 @@ TERMS = {
 }
 
 WEAK_POINTS = {
+    "dvsa": (
+        "It learned where things are from whole pictures and whole sentences: a box is often around the telling part "
+        "of a thing, or around all of several.",
+        "Counting, and what is small: the network's map has ten by ten cells.",
+        "A phrase about something that is not there gets a box too.",
+        "Words that captions of everyday photos do not use, text inside pictures, named people and places.",
+    ),
+    "dvsa-captions": (
+        "It learned from whole pictures: of a region it often says what usually stands around such a thing.",
+        "It says what is usual and guesses the rest. Read a description as a guess.",
+        "The captions carry their writers' guesses about the age, gender and intentions of people.",
+    ),
     "mrnn": (
         "It says what is usual: a man in a blue shirt where the shirt is green, a dog where the animal is rare. Read a "
         "caption as a guess.",
@@ -88,6 +100,8 @@ def summarise(report: Mapping[str, Any]) -> str:
         parts += [f"{name} {_decimals(captions[key])}" for name, key in (("BLEU-4", "bleu4"), ("CIDEr", "cider"))]
     if "sum" in report:
         parts.append(f"Sum {report['sum']:.1f}")
+    if grounding := report.get("grounding"):
+        parts.append(f"pointing {grounding['pointing']:.1f} %")
     return ", ".join(parts)
 
 
@@ -117,6 +131,13 @@ def _measured(figures: Mapping[str, Any]) -> list[str]:
                 f"{report.get('date', '')[:10]} |"
             )
         lines.append("")
+    for key, report in sorted(figures.items()):
+        if found := report.get("grounding"):
+            lines += [
+                f"{key}, {found['n_phrases']:,} boxed phrases: pointing {found['pointing']:.1f} %, boxes that overlap "
+                f"theirs by half {found['iou50']:.1f} %.",
+                "",
+            ]
     return lines
 
 

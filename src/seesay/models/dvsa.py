@@ -12,8 +12,10 @@ network on 19 detections. The states of a GRU replace those of a ReLU RNN (`cell
 `magnitudes = "balanced"` the words of a sentence share one unit of length and the regions of a picture have unit length
 on average: who counts how much within a sentence is still learned, but a long sentence gains nothing by its length and
 scores have a fixed scale. `free` is the print. `sentence = true` adds one more fragment, the sentence as a whole, which
-counts as much as all words together. With `fragments = "edges"` a fragment is an edge of the dependency tree (DeFrag,
-Karpathy et al. 2014): f(W · [x_head, x_word] + b_relation), with one W for all relations.
+is laid on the picture as a whole. Trained on their sum, words would learn only what the sentence leaves over; so a
+batch is judged by one of the two, and the sum (words times `word_weight`) is for use. With `fragments = "edges"` a
+fragment is an edge of the dependency tree (DeFrag, Karpathy et al. 2014): f(W · [x_head, x_word] + b_relation), with
+one W for all relations.
 """
 
 from collections.abc import Sequence
@@ -31,11 +33,14 @@ from seesay.layers.pooling import masked_max
 from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
+from seesay.models.base import Matcher
+from seesay.models.pretrained import load
+from seesay.models.vse import VSE
 from seesay.text.edges import RELATIONS, parse_edges
-from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
+from seesay.text.vocabulary import END, PAD, SPECIAL, UNKNOWN, Vocabulary
 
 FRAGMENTS = ("words", "edges")
-MAGNITUDES = ("balanced", "free")
+MAGNITUDES = ("balanced", "words", "free")
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,18 @@ class DVSAConfig:
         fragments: What of a sentence is laid on regions: `words` in their context, or `edges` of the dependency tree.
         cell: Of the recurrent network that gives words their context: `rnn`, `gru` or `lstm`.
         regions: A scheme of `seesay.images.regions.fixed_regions`; `whole` is the full-frame baseline.
-        magnitudes: `balanced` within a sentence and a picture, or `free`.
+        magnitudes: `balanced` within a sentence and a picture; of `words` only, where regions score by their direction
+            and their lengths say only where to look (`encode_regions`); or `free`.
         length_power: Scores are divided by the number of words to this power: 0 is the paper's sum, 1 the mean.
-        sentence: Count the sentence as a whole as one more fragment.
+        sentence: Lay the sentence as a whole on the picture as a whole, too.
+        word_weight: What the words count for beside the sentence.
+        word_batches: Share of the training batches that the words are judged by, where the sentence is laid on too.
         map_dim: Of the network's map: 1,280 for EfficientNet-Lite, 256 for AlexNet, 512 for VGG, 2,048 for ResNet-50.
         word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
+        start_from: Weights of a joint embedding (`vse`) of the same shape that words, encoder and W_m start from.
         dropout: On word vectors and states.
         image_dropout: On the regions' features.
+        region_dropout: Share of the regions that training leaves out of a batch; the whole picture stays.
         word_dropout: Share of words that training replaces by the unknown word.
     """
 
@@ -66,17 +76,21 @@ class DVSAConfig:
     magnitudes: str = "balanced"
     length_power: float = 0.0
     sentence: bool = False
+    word_weight: float = 1.0
+    word_batches: float = 0.5
     map_dim: int = 1280
     word_vectors: str = ""
+    start_from: str = ""
     dropout: float = 0.2
     image_dropout: float = 0.2
+    region_dropout: float = 0.0
     word_dropout: float = 0.0
 
     def __post_init__(self) -> None:
         for key, allowed in (("fragments", FRAGMENTS), ("cell", tuple(CELLS)), ("magnitudes", MAGNITUDES)):
             if getattr(self, key) not in allowed:
                 raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
-        for key in ("dropout", "image_dropout", "word_dropout"):
+        for key in ("dropout", "image_dropout", "region_dropout", "word_dropout", "word_batches"):
             if not 0 <= getattr(self, key) < 1:
                 raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
         if not 0 <= self.length_power <= 1:
@@ -125,23 +139,57 @@ class DVSA(Aligner):
         self.embedding.weight.data[PAD] = 0
         if self.config.fragments == "edges":
             nn.init.zeros_(self.b_relation.weight)
+        if self.config.start_from:
+            self._take_over(load(self.config.start_from))
+
+    def _take_over(self, other: Matcher) -> None:
+        """Begin as a joint embedding does: a word is a state of its encoder, a region is seen as it sees pictures."""
+        if not isinstance(other, VSE):
+            raise SeesayError(f"config.start_from is {self.config.start_from!r}, a {other.family}", allowed="a vse")
+        theirs, ours = other.state_dict(), self.state_dict()
+        rows = [*range(len(SPECIAL)), *other.vocabulary.encode(self.vocabulary.words[len(SPECIAL) :])]
+        taken = {name: tensor for name, tensor in theirs.items() if name.startswith("encoder.")}
+        taken["embedding.weight"] = theirs["embedding.weight"][rows]
+        taken |= {f"W_m.{part}": theirs[f"project.{part}"] for part in ("weight", "bias")}
+        taken |= {"W_d.weight": torch.eye(self.config.dim), "W_d.bias": torch.zeros(self.config.dim)}
+        for name, tensor in taken.items():
+            if name not in ours or ours[name].shape != tensor.shape:
+                here = tuple(ours[name].shape) if name in ours else "absent"
+                raise SeesayError(
+                    f"config.start_from is {self.config.start_from!r}, whose {name} is {tuple(tensor.shape)}; here "
+                    f"it is {here}",
+                    allowed="a vse with the same dim, word_dim and encoder",
+                )
+        self.load_state_dict(taken, strict=False)
 
     @classmethod
     def outputs_for(cls, config: DVSAConfig) -> tuple[str, ...]:
         return ("pooled", config.regions)
 
     def encode_images(self, features: Features) -> Tensor:
-        parts = features.regions(self.boxes) if features.parts is None else features.parts  # (n, N, C)
+        parts = self._parts(features)
         self.check_features("map_dim", parts)
-        vectors: Tensor = self.W_m(self.image_dropout(parts))
-        return vectors / self._lengths(vectors)
+        if self.training and self.config.region_dropout:
+            n_kept = round((parts.shape[1] - 1) * (1 - self.config.region_dropout))
+            others = torch.randperm(parts.shape[1] - 1)[:n_kept] + 1
+            parts = parts[:, torch.cat([torch.zeros(1, dtype=torch.int64), others])]
+        # A feature is dropped from all regions of a picture: one that lost less than others would win every maximum.
+        kept = self.image_dropout(torch.ones_like(parts[:, :1]))  # (n, 1, C)
+        vectors: Tensor = self.W_m(parts * kept)
+        if self.config.magnitudes == "words":
+            return F.normalize(vectors, dim=-1)
+        return vectors / self._average_length(vectors)
 
     def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
-        vectors: Tensor = self.W_m(features.regions(boxes))
-        return vectors / self._lengths(self.W_m(features.regions(self.boxes)))
+        own = self.W_m(self._parts(features))  # (n, N, D)
+        vectors: Tensor = own if boxes is self.boxes else self.W_m(features.regions(boxes))
+        return vectors / self._average_length(own)
 
-    def _lengths(self, vectors: Tensor) -> Tensor | float:
-        """What the regions of a picture are divided by: their length on average, (n, N, D) → (n, 1, 1)."""
+    def _parts(self, features: Features) -> Tensor:
+        return features.regions(self.boxes) if features.parts is None else features.parts  # (n, N, C)
+
+    def _average_length(self, vectors: Tensor) -> Tensor | float:
+        """How long the regions of a picture are on average: (n, N, D) → (n, 1, 1)."""
         if self.config.magnitudes == "free":
             return 1.0
         return vectors.square().sum(-1).mean(1).clamp(min=_TINY).sqrt()[:, None, None]
@@ -173,7 +221,7 @@ class DVSA(Aligner):
         """Let the words of a sentence share what its score is made of: (n, T, D) → (n, T, D)."""
         n_words = mask.sum(1, dtype=states.dtype)  # (n,)
         shares = n_words.pow(-self.config.length_power)
-        if self.config.magnitudes == "balanced":
+        if self.config.magnitudes != "free":
             magnitudes = (states.square().sum(-1) + _TINY).sqrt().masked_fill(~mask, 0)  # (n, T)
             shares = shares / magnitudes.sum(1)
         return states * shares[:, None, None]
@@ -196,11 +244,31 @@ class DVSA(Aligner):
 
     def score(self, images: Tensor | Sequences, texts: Sequences) -> Tensor:
         """S_kl (Eq. 1): (n_images, n_texts). Sentences in place of pictures are matched by their words."""
+        if not self.config.sentence:
+            return self._score_words(images, texts)
+        words, wholes = _split(texts)
         if isinstance(images, Sequences):
-            is_free = self.config.magnitudes == "free"
-            words = images.states if is_free else F.normalize(images.states, dim=-1)
-            return sum_of_max(words, texts, mask=images.mask)
-        return sum_of_max(images, texts)
+            images, pictures = _split(images)
+        else:
+            pictures = F.normalize(images[:, 0], dim=1)  # region 0 is the whole picture
+        if self.training:
+            # Drawn from the batch itself: every process of a run draws the same, and so does a resumed run.
+            by_words = int(texts.words.sum()) * _GOLDEN % 1 < self.config.word_batches
+            return self._score_words(images, words) if by_words else pictures @ wholes.T
+        return self.config.word_weight * self._score_words(images, words) + pictures @ wholes.T
+
+    def _score_words(self, images: Tensor | Sequences, texts: Sequences) -> Tensor:
+        if not isinstance(images, Sequences):
+            return sum_of_max(images, texts)
+        words = images.states if self.config.magnitudes == "free" else F.normalize(images.states, dim=-1)
+        return sum_of_max(words, texts, mask=images.mask)
+
+
+def _split(texts: Sequences) -> tuple[Sequences, Tensor]:
+    """The words of sentences, and the last fragment of each, which is the sentence as a whole: (n, D)."""
+    rows = torch.arange(len(texts))
+    return Sequences(texts.states, texts.words, texts.lengths - 1), texts.states[rows, texts.lengths - 1]
 
 
 _TINY = 1e-12
+_GOLDEN = 0.6180339887498949  # whose multiples spread evenly between whole numbers

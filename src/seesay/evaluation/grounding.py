@@ -1,0 +1,251 @@
+"""Does a phrase find its place in the picture? Measured on the boxes of Flickr30k Entities, from which nothing learned.
+
+Two games over the same phrases: the point where the model looks has to lie in one of the phrase's boxes (the pointing
+game), and the box that it draws has to overlap the phrase's box, or the box around all of them, by half (IoU ≥ 0.5, the
+protocol of Flickr30k Entities). Beside the model stand answers that look at no word: the centre of the picture, all of
+it, and a region chosen blindly among the proposals. No choice among the proposals can do better than the upper bound.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from seesay.alignment import Floats, box_overlaps, heat_maps, point_at
+from seesay.data import Collection, Item
+from seesay.errors import SeesayError
+from seesay.evaluation.protocols import Protocol, find_protocol, take_measured, timed
+from seesay.images.extraction import Progress, features_of
+from seesay.images.features import Features
+from seesay.images.proposals import proposals_of
+from seesay.images.regions import Boxes
+from seesay.metrics.grounding import GroundingReport, box_accuracy, box_iou, pointing_game
+from seesay.models.aligner import Aligner
+from seesay.models.base import without_dropout
+from seesay.text.tokens import token_spans
+
+PROPOSALS = "search-100"
+READINGS = ("phrase", "sentence")
+
+
+@dataclass(frozen=True)
+class BoxedPhrase:
+    """A phrase that speaks of something with a box.
+
+    Attributes:
+        item: Which picture of the collection.
+        sentence: Which sentence of the picture.
+        span: Its tokens in the sentence, half-open.
+        text: Its words as they stand in the sentence.
+        kinds: What it is, roughly: people, clothing, …
+        boxes: (n_boxes, 4) where it is.
+    """
+
+    item: int
+    sentence: int
+    span: tuple[int, int]
+    text: str
+    kinds: tuple[str, ...]
+    boxes: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GroundingEvaluation:
+    """What a model reached, and what others reach on the same phrases.
+
+    Attributes:
+        rows: `model`, `centre` (and the whole picture as its box), `random region`; in percent.
+        upper_bound: Percent of the phrases whose box is among the proposals.
+        by_kind: The model's figures for each kind of phrase, with their number.
+        n_boxed: Images that have boxed phrases; of the others, which `n_images` counts too, nothing is asked.
+        proposals: Which regions were chosen from.
+        reading: Whether phrases were read alone or within their sentence.
+        seconds: How long features, proposals and answers took.
+    """
+
+    protocol: Protocol
+    seed: int | None
+    rows: dict[str, GroundingReport]
+    upper_bound: float
+    by_kind: dict[str, tuple[int, GroundingReport]]
+    n_phrases: int
+    n_boxed: int
+    n_images: int
+    n_sentences: int
+    proposals: str
+    reading: str
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def to_report(self) -> dict[str, Any]:
+        """The part of a report that this is."""
+        kinds = {kind: {"n_phrases": n, **_rounded(figures)} for kind, (n, figures) in self.by_kind.items()}
+        return {
+            "grounding": {
+                **_rounded(self.rows["model"]),
+                "beside": {name: _rounded(row) for name, row in self.rows.items() if name != "model"},
+                "upper_bound": round(self.upper_bound, 4),
+                "by_kind": kinds,
+                "n_phrases": self.n_phrases,
+                "n_images": self.n_boxed,
+                "proposals": self.proposals,
+                "reading": self.reading,
+            }
+        }
+
+
+def boxed_phrases(collection: Collection) -> list[BoxedPhrase]:
+    """The phrases of a collection to which `seesay.data.entities.attach` gave boxes, picture after picture."""
+    return [phrase for number, item in enumerate(collection.items) for phrase in _phrases_of(number, item)]
+
+
+def _phrases_of(number: int, item: Item) -> Iterator[BoxedPhrase]:
+    boxes: dict[str, list[tuple[float, ...]]] = {}
+    for box in item.boxes:
+        boxes.setdefault(box.chain, []).append((box.left, box.top, box.right, box.bottom))
+    for phrase in item.phrases:
+        words = item.sentences[phrase.sentence].split()
+        spans = token_spans(words)[phrase.first : phrase.last]
+        if phrase.chain in boxes and spans[-1][1] > spans[0][0]:
+            text = " ".join(words[phrase.first : phrase.last])
+            span = (spans[0][0], spans[-1][1])
+            yield BoxedPhrase(number, phrase.sentence, span, text, phrase.kinds, np.array(boxes[phrase.chain]))
+
+
+def evaluate_grounding(
+    model: Aligner,
+    collection: Collection,
+    protocol: str = "full",
+    *,
+    seed: int | None = None,
+    proposals: str = PROPOSALS,
+    reading: str = "phrase",
+    store: Path | None = None,
+    on_progress: Progress | None = None,
+) -> GroundingEvaluation:
+    """Measure how well a model finds what phrases speak of.
+
+    Args:
+        model: Any matcher that knows regions.
+        collection: Pictures with boxes and phrases (`seesay.data.entities.attach`).
+        protocol: One of `seesay.evaluation.protocols.PROTOCOLS`: which of the pictures are asked about.
+        seed: Draws the images of a protocol at random; None takes them in their order.
+        proposals: Regions to choose a box from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
+        reading: Read a `phrase` alone, or as part of its `sentence`.
+        store: The folder of the feature store, where it is not the user's own.
+        on_progress: Called with the pictures that are done, and all, first for features and then for proposals.
+    """
+    wanted = find_protocol(protocol)
+    collection = take_measured(collection, wanted, seed)
+    phrases = boxed_phrases(collection)
+    if not phrases:
+        raise SeesayError(
+            f"no phrase of {collection.name} has a box", hint="--entities with the folder of Flickr30k Entities"
+        )
+    pictured = sorted({phrase.item for phrase in phrases})
+    paths = [path for number in pictured if (path := collection.items[number].image)]
+    if len(paths) < len(pictured):
+        raise SeesayError(
+            f"{len(pictured) - len(paths):,} of {len(pictured):,} pictures with boxes are missing",
+            hint=f"seesay data check {collection.root}",
+        )
+    seconds: dict[str, float] = {}
+    with timed("features", seconds):
+        table = features_of(paths, model.feature_spec, ("pooled", "map"), root=store, on_progress=on_progress)
+    with timed("proposals", seconds):
+        regions = proposals_of(paths, proposals, root=store, on_progress=on_progress)
+    of_item = {number: place for place, number in enumerate(pictured)}
+    places = np.array([of_item[phrase.item] for phrase in phrases])
+    points, drawn = np.zeros((len(phrases), 2)), np.zeros((len(phrases), 4))
+    with timed("answers", seconds):
+        vectors = phrase_vectors(model, collection, phrases, reading)
+        for place in range(len(pictured)):
+            own = np.flatnonzero(places == place)
+            points[own], drawn[own] = answer(model, table.rows([place]), regions[place], vectors[own])
+    truth = [phrase.boxes for phrase in phrases]
+    centre, whole = np.full((len(phrases), 2), 0.5), np.tile([0.0, 0.0, 1.0, 1.0], (len(phrases), 1))
+    chance, bound = _blind([regions[place] for place in places], truth)
+    return GroundingEvaluation(
+        protocol=wanted,
+        seed=seed,
+        rows={
+            "model": _report(points, drawn, truth),
+            "centre": _report(centre, whole, truth),
+            "random region": chance,
+        },
+        upper_bound=bound,
+        by_kind=_by_kind(phrases, points, drawn),
+        n_phrases=len(phrases),
+        n_boxed=len(pictured),
+        n_images=len(collection),
+        n_sentences=len(collection.sentences),
+        proposals=proposals,
+        reading=reading,
+        seconds=seconds,
+    )
+
+
+def answer(model: Aligner, features: Features, regions: Boxes, vectors: Tensor) -> tuple[Floats, Floats]:
+    """Where a model points (n, 2) and which of the regions it draws (n, 4), for the vectors of n phrases."""
+    heat = heat_maps(model, features, vectors)
+    return point_at(heat), regions[box_overlaps(heat, regions).argmax(axis=1)].astype(np.float64)
+
+
+@torch.inference_mode()
+def phrase_vectors(model: Aligner, collection: Collection, phrases: Sequence[BoxedPhrase], reading: str) -> Tensor:
+    """One vector a phrase, the sum over its words: (n_phrases, D)."""
+    if reading not in READINGS:
+        raise SeesayError(f"phrases are read {reading!r}", allowed=READINGS)
+    whole = reading == "sentence"
+    texts = [collection.items[p.item].sentences[p.sentence] if whole else p.text for p in phrases]
+    order = sorted(range(len(texts)), key=lambda place: len(texts[place].split()))
+    vectors: list[Tensor] = [torch.empty(0)] * len(texts)
+    with without_dropout(model):
+        for start in range(0, len(order), 256):
+            some = order[start : start + 256]
+            encoded = model.encode_texts([texts[place] for place in some])
+            for row, place in enumerate(some):
+                first, last = phrases[place].span if whole else (0, int(encoded.lengths[row]))
+                vectors[place] = encoded.states[row, first:last].sum(0)
+    return torch.stack(vectors)
+
+
+def _report(points: Floats, drawn: Floats, truth: Sequence[NDArray[np.float64]]) -> GroundingReport:
+    return {"pointing": pointing_game(points, truth), "iou50": box_accuracy(drawn, truth, several="union")}
+
+
+def _rounded(figures: GroundingReport) -> dict[str, float]:
+    return {"pointing": round(figures["pointing"], 4), "iou50": round(figures["iou50"], 4)}
+
+
+def _blind(regions: Sequence[Boxes], truth: Sequence[NDArray[np.float64]]) -> tuple[GroundingReport, float]:
+    """What a region picked by chance reaches on average, and what the best of them would."""
+    hits, halves, found = [], [], []
+    for some, boxes in zip(regions, truth, strict=True):
+        x, y = (some[:, 0] + some[:, 2]) / 2, (some[:, 1] + some[:, 3]) / 2
+        left, top, right, bottom = boxes.T[:, :, None]
+        hits.append(float(((x >= left) & (x <= right) & (y >= top) & (y <= bottom)).any(axis=0).mean()))
+        around = np.concatenate([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)])[None]
+        overlaps = box_iou(some, around)[:, 0] >= 0.5
+        halves.append(float(overlaps.mean()))
+        found.append(bool(overlaps.any()))
+    return {"pointing": 100 * float(np.mean(hits)), "iou50": 100 * float(np.mean(halves))}, 100 * float(np.mean(found))
+
+
+def _by_kind(phrases: Sequence[BoxedPhrase], points: Floats, drawn: Floats) -> dict[str, tuple[int, GroundingReport]]:
+    """The figures of each kind of phrase, the most frequent first."""
+    places: dict[str, list[int]] = {}
+    for place, phrase in enumerate(phrases):
+        for kind in phrase.kinds:
+            places.setdefault(kind, []).append(place)
+    return {
+        kind: (
+            len(own),
+            _report(points[own], drawn[own], [phrases[place].boxes for place in own]),
+        )
+        for kind, own in sorted(places.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    }

@@ -1,0 +1,156 @@
+"""A folder of static files in which the alignments of a test set can be looked at, as DVSA's authors showed theirs.
+
+`index.html` works from `file://`: a browser refuses to fetch JSON there, so the alignments are a script that sets one
+variable. Every picture stands with its best sentences of the whole set; pointing at a word, or reaching it with the
+keyboard, lights the region that it was laid on.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from seesay.alignment import align_words, heat_maps
+from seesay.data import Collection
+from seesay.errors import SeesayError
+from seesay.files import replace_atomically
+from seesay.images.extraction import Progress, features_of
+from seesay.images.features import Features
+from seesay.images.io import open_image
+from seesay.images.proposals import proposals_of
+from seesay.images.regions import Boxes
+from seesay.layers.sequences import Sequences
+from seesay.models.aligner import Aligner
+from seesay.models.base import without_dropout
+from seesay.text.tokens import tokenize
+from seesay.training.ranking import score_all
+from seesay.training.sources import Source
+
+STATIC = ("index.html", "page.css", "page.js")
+_SIDE = 560  # pixels of the longer side of a picture on the page
+
+
+@dataclass(frozen=True)
+class Page:
+    """A written page: its folder, and how many pictures and sentences stand on it."""
+
+    folder: Path
+    n_images: int
+    n_sentences: int
+
+
+def write_page(
+    model: Aligner,
+    collection: Collection,
+    folder: Path,
+    *,
+    title: str = "",
+    n_sentences: int = 5,
+    proposals: str = "search-100",
+    scores: NDArray[np.float32] | None = None,
+    store: Path | None = None,
+    on_progress: Progress | None = None,
+) -> Page:
+    """Write the alignments of every picture of a split with the sentences that fit it best.
+
+    Args:
+        model: Any matcher that knows regions.
+        collection: The pictures, and the sentences to choose from.
+        folder: Where to; it is made where it does not exist, and files of an earlier page are replaced.
+        title: What the page is called.
+        n_sentences: Sentences a picture, the best of all sentences of the split.
+        proposals: Regions to choose from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
+        scores: (n_images, n_texts) where they are known already.
+        store: The folder of the feature store, where it is not the user's own.
+        on_progress: Called with the pictures that are done, and all, for features, proposals and alignments in turn.
+
+    Raises:
+        SeesayError: A picture is missing or broken, or the folder cannot be written to.
+    """
+    paths = collection.images
+    if len(paths) < len(collection) or not paths:
+        raise SeesayError(
+            f"{len(collection) - len(paths)} of {len(collection)} pictures of {collection.name} are missing",
+            hint=f"seesay data check {collection.root}",
+        )
+    outputs = (*model.outputs, "map")
+    table = features_of(paths, model.feature_spec, outputs, root=store, on_progress=on_progress)
+    regions = proposals_of(paths, proposals, root=store, on_progress=on_progress)
+    if scores is None:
+        scores = score_all(model, Source.of(collection, table)).numpy()
+    image_of = np.repeat(np.arange(len(collection)), [len(item.sentences) for item in collection.items])
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :n_sentences]
+    rows = []
+    with without_dropout(model):
+        for place, item in enumerate(collection.items):
+            sentences = [collection.sentences[text] for text in best[place]]
+            parts = align_sentences(model, table.rows([place]), regions[place], sentences)
+            name = f"{place:05}.jpg"
+            size = _write_picture(paths[place], folder / "pictures" / name)
+            rows.append(
+                {
+                    "name": item.name,
+                    "picture": f"pictures/{name}",
+                    "size": size,
+                    "sentences": [
+                        {**part, "score": round(float(scores[place, text]), 4), "own": bool(image_of[text] == place)}
+                        for part, text in zip(parts, best[place], strict=True)
+                    ],
+                }
+            )
+            if on_progress:
+                on_progress(place + 1, len(collection))
+    about = {"title": title or f"Alignments of {collection.name}", "pictures": rows}
+    _write(folder / "alignments.js", f"window.ALIGNMENTS = {_script_json(about)};\n")
+    for name in STATIC:
+        _write(folder / name, files("seesay.evaluation").joinpath("static", name).read_text(encoding="utf-8"))
+    return Page(folder, len(rows), sum(len(row["sentences"]) for row in rows))
+
+
+@torch.inference_mode()
+def align_sentences(model: Aligner, features: Features, boxes: Boxes, sentences: Sequence[str]) -> list[dict[str, Any]]:
+    """The words of each sentence about one picture, and its parts with their boxes and what a word of them gains."""
+    texts: Sequences = model.encode_texts(list(sentences))
+    found = []
+    for row, sentence in enumerate(sentences):
+        words = tokenize(sentence)[: int(texts.lengths[row])]
+        segments = align_words(heat_maps(model, features, texts.states[row, : len(words)]), boxes) if words else []
+        found.append(
+            {
+                "words": words,
+                "parts": [
+                    {
+                        "first": part.first,
+                        "last": part.last,
+                        "gain": round(part.score / (part.last - part.first), 3),
+                        "box": [round(float(edge), 4) for edge in boxes[part.region]],
+                    }
+                    for part in segments
+                ],
+            }
+        )
+    return found
+
+
+def _write_picture(path: Path, target: Path) -> tuple[int, int]:
+    picture = open_image(path, at_least=_SIDE)
+    picture.thumbnail((_SIDE, _SIDE))
+    with replace_atomically(target) as temporary:
+        picture.save(temporary, format="JPEG", quality=85, optimize=True)
+    return picture.size
+
+
+def _script_json(value: Any) -> str:
+    """JSON that may stand in a script: no sentence can end it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+
+
+def _write(path: Path, text: str) -> None:
+    with replace_atomically(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,85 @@
+"""How long the vectors of words and regions are, which says how much they count (DVSA supplement, section 1).
+
+A score is a sum of inner products, so a word that nobody can see does least harm with a short vector, and a region that
+shows something people talk about has a long one. The length of a word also depends on its sentence: it is counted in
+lengths of that sentence's average word and then averaged over all places where the word stands.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from seesay.errors import SeesayError
+from seesay.models.aligner import Aligner
+from seesay.models.base import without_dropout
+from seesay.text.tokens import tokenize
+from seesay.text.vocabulary import SPECIAL
+
+
+@dataclass(frozen=True, slots=True)
+class WordMagnitude:
+    """A word, how long its vector is on average, how often it was met, and in how few sentences (idf)."""
+
+    word: str
+    magnitude: float
+    count: int
+    idf: float
+
+
+@torch.inference_mode()
+def word_magnitudes(
+    model: Aligner, sentences: Sequence[str], *, min_count: int = 5, batch: int = 256
+) -> list[WordMagnitude]:
+    """The words of sentences that a model knows, the longest first.
+
+    Args:
+        model: Any matcher whose sentences are vectors of words.
+        sentences: Where words are looked at.
+        min_count: Words that are met less often are left out: a mean of few numbers says little.
+        batch: Sentences that are read together.
+    """
+    sums: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
+    order = sorted(range(len(sentences)), key=lambda place: len(sentences[place].split()))
+    with without_dropout(model):
+        for start in range(0, len(order), batch):
+            texts = model.encode_texts([sentences[place] for place in order[start : start + batch]])
+            is_word = texts.mask & (texts.words >= len(SPECIAL) - 1)  # unknown words count towards the average
+            lengths = texts.states.norm(dim=-1).masked_fill(~is_word, 0)  # (n, T)
+            lengths = lengths * is_word.sum(1, keepdim=True) / lengths.sum(1, keepdim=True).clamp(min=1e-12)
+            for word, length in zip(texts.words[is_word].tolist(), lengths[is_word].tolist(), strict=True):
+                sums[word] += length
+                counts[word] += 1
+    n_with = Counter(word for sentence in sentences for word in set(tokenize(sentence)))
+    words = model.vocabulary.words
+    found = [
+        WordMagnitude(words[word], sums[word] / count, count, float(np.log(len(sentences) / n_with[words[word]])))
+        for word, count in counts.items()
+        if word >= len(SPECIAL) and count >= min_count
+    ]
+    return sorted(found, key=lambda row: (-row.magnitude, row.word))
+
+
+def spearman(first: ArrayLike, second: ArrayLike) -> float:
+    """The correlation of the ranks of two rows of numbers, from -1 to 1; equal numbers share the mean of their ranks.
+
+    Example:
+        >>> spearman([1, 2, 3, 4], [10, 20, 20, 30])
+        0.9486832980505138
+    """
+    a, b = (_ranks(np.asarray(row, np.float64)) for row in (first, second))
+    if len(a) != len(b) or len(a) < 2:
+        raise SeesayError(f"{len(a)} and {len(b)} numbers to correlate", allowed="as many of each, two or more")
+    a, b = a - a.mean(), b - b.mean()
+    norm = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / norm if norm else 0.0
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    return (last - (count - 1) / 2)[place]
