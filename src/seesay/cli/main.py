@@ -10,8 +10,10 @@ from seesay.cli import data, library
 from seesay.cli.caption import caption
 from seesay.cli.demo import demo
 from seesay.cli.evaluate import evaluate
+from seesay.cli.explain import explain
 from seesay.cli.features import features
 from seesay.cli.ground import ground
+from seesay.cli.identify import identify
 from seesay.cli.index import index
 from seesay.cli.magnitudes import magnitudes
 from seesay.cli.match import match
@@ -49,7 +51,7 @@ def main(
 
 
 for command in (
-    *(demo, search, caption, ground, match, serve, regions, neighbours, words, magnitudes),
+    *(demo, search, serve, caption, ground, identify, explain, match, regions, neighbours, words, magnitudes),
     *(index, models, evaluate, train, features),
 ):
     app.command()(command)

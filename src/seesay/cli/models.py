@@ -43,10 +43,11 @@ _CAPTION = "R@1 R@5 R@10 in percent, of sentences for a picture and pictures for
 
 
 def _figures(report: dict[str, Any]) -> str:
-    """One line for what was measured of captions, one for retrieval."""
+    """A line for each thing that was measured."""
     from seesay.models.card import summarise
 
-    lines = [summarise({"captions": report["captions"]})] if "captions" in report else []
+    kinds = ("captions", "grounding", "identification")
+    lines = [summarise({kind: report[kind]}) for kind in kinds if kind in report]
     if "sum" in report:
         lines.append(f"{_recalls(report['i2t'])} {_recalls(report['t2i'])} {report['sum']:6.1f}")
     return "\n".join(lines)

@@ -23,6 +23,11 @@ WEAK_POINTS = {
         "It says what is usual and guesses the rest. Read a description as a guess.",
         "The captions carry their writers' guesses about the age, gender and intentions of people.",
     ),
+    "identifier": (
+        "Pictures that look alike: it tells any two apart far better than two near ones.",
+        "Its maps show what in the picture speaks for a match and depend little on the single words.",
+        "Counting, text inside pictures, named people and places.",
+    ),
     "mrnn": (
         "It says what is usual: a man in a blue shirt where the shirt is green, a dog where the animal is rare. Read a "
         "caption as a guess.",
@@ -74,7 +79,10 @@ def write_card(about: Mapping[str, Any]) -> str:
         lines.append("")
     if figures := about.get("figures"):
         lines += ["## Measured", "", *_measured(figures)]
-        lines += [f"`seesay evaluate {about['name']} --data DATA --split SPLIT` measures again.", ""]
+        command = f"seesay evaluate {about['name']} --data DATA --split SPLIT"
+        if about["family"] == "identifier":
+            command = f"python benchmarks/identification.py --identifiers {about['name']}"
+        lines += [f"`{command}` measures again.", ""]
     lines += ["## What it is bad at", "", *(f"- {point}" for point in WEAK_POINTS.get(about["family"], ())), ""]
     if "recipe_fingerprint" in about:
         lines += [
@@ -102,6 +110,8 @@ def summarise(report: Mapping[str, Any]) -> str:
         parts.append(f"Sum {report['sum']:.1f}")
     if grounding := report.get("grounding"):
         parts.append(f"pointing {grounding['pointing']:.1f} %")
+    if found := report.get("identification"):
+        parts.append(f"of two pictures {found['of_2']:.1f} % right, of ten {found['of_10']:.1f} %")
     return ", ".join(parts)
 
 
@@ -138,6 +148,8 @@ def _measured(figures: Mapping[str, Any]) -> list[str]:
                 f"theirs by half {found['iou50']:.1f} %.",
                 "",
             ]
+        if "identification" in report:
+            lines += [f"{key}: {summarise({'identification': report['identification']})}.", ""]
     return lines
 
 

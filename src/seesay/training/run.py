@@ -14,16 +14,18 @@ from seesay.images.extraction import Progress, features_of
 from seesay.images.features import FeatureSpec
 from seesay.models import pretrained
 from seesay.models.base import Captioner, Weights, family_class, read_config
+from seesay.models.identifier import Identifier
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.captioning import CaptioningTask
 from seesay.training.checkpoint import load_weights
 from seesay.training.distributed import gather_json, process_group
+from seesay.training.identifying import IdentifyingTask
 from seesay.training.loop import Event, train
 from seesay.training.ranking import RankingTask
 from seesay.training.recipe import Recipe
 from seesay.training.sources import Source, read_source, same_photo
 
-LearningTask = RankingTask | CaptioningTask
+LearningTask = RankingTask | CaptioningTask | IdentifyingTask
 
 
 def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningTask:
@@ -51,6 +53,8 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningT
     model.initialise(recipe.seed)
     if isinstance(model, Captioner):
         return CaptioningTask(model, sources, dev, recipe)
+    if isinstance(model, Identifier):
+        return IdentifyingTask(model, sources, dev, recipe)
     return RankingTask(model, sources, dev, recipe)
 
 

@@ -1,0 +1,105 @@
+"""Why an identifier thinks that a sentence describes a picture: where it looked, and which words counted.
+
+Probability starts at the match score, flows back in time through the ReLU-LSTM to the words and to the first input,
+which is the picture, and from there through the fully connected layers and the mean over the last map to its cells.
+Picture and words together hold 1: what share the picture has is an answer too.
+
+The contrastive way takes off what flows from the dual of the score, whose weights are negated: what speaks against a
+match. How much of it reaches the picture and how much the words differs between the two, so they are compared within
+the first input, and within the words, as if they had the same total. What excites for and against alike drops out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from seesay.explain.excitation import Layers, divide, fold_batch_norm, propagate, run
+from seesay.explain.excitation_lstm import propagate_lstm
+from seesay.images.features import Features
+from seesay.models.base import without_dropout
+from seesay.models.identifier import Identifier
+
+MEAN: Layers = (nn.AdaptiveAvgPool2d(1), nn.Flatten())
+"""From the map to the picture's vector, for networks whose vector is the mean."""
+
+
+@dataclass(frozen=True)
+class Saliency:
+    """What a match rests on, for pairs of a picture and a sentence.
+
+    Attributes:
+        logits: (n,) of P(match).
+        maps: (n, h, w) the probability of each cell of the picture's map.
+        words: (n, T) the probability of each word; 0 behind a sentence's end.
+        lengths: (n,) words of each sentence.
+        activations: (n, h, w, C) the same as `maps` for every channel, to go on from further down the network.
+    """
+
+    logits: Tensor
+    maps: Tensor
+    words: Tensor
+    lengths: Tensor
+    activations: Tensor
+
+
+@torch.no_grad()
+def match_saliency(
+    model: Identifier,
+    features: Features,
+    sentences: Sequence[str],
+    *,
+    contrastive: bool = False,
+    head: Layers | None = None,
+) -> Saliency:
+    """Explain the match of every picture with the sentence in the same place.
+
+    Args:
+        features: Of n pictures, with their maps; of one picture for all sentences.
+        contrastive: Take off what speaks against a match.
+        head: From the map (n, C, h, w) to the picture's vector, where that is not the mean over the map
+            (`seesay.explain.excitation_layers.head_layers`).
+
+    Example:
+        >>> from seesay.images.features import FeatureSpec
+        >>> from seesay.models.identifier import IdentifierConfig
+        >>> from seesay.text.vocabulary import Vocabulary
+        >>> _ = torch.manual_seed(0)
+        >>> config = IdentifierConfig(dim=8, hidden=8, word_dim=4, word_vectors="", image_dim=6)
+        >>> model = Identifier(config, Vocabulary.build(["a dog runs"], min_count=1), FeatureSpec())
+        >>> cells = torch.rand(1, 2, 3, 6)
+        >>> found = match_saliency(model, Features(cells.mean((1, 2)), cells), ["a dog runs"])
+        >>> found.maps.shape, found.words.shape, round(float(found.maps.sum() + found.words.sum()), 4)
+        (torch.Size([1, 2, 3]), torch.Size([1, 3]), 1.0)
+    """
+    if features.map is None:
+        raise ValueError("an explanation needs the features' map")
+    with without_dropout(model):
+        cells = features.map.permute(0, 3, 1, 2)  # (n, C, h, w)
+        below = fold_batch_norm([*(MEAN if head is None else head), *model.image_layers])
+        seen = run(below, cells)  # the last is the first input (n, dim)
+        texts = model.encode_texts(sentences)
+        first = seen[-1].expand(len(texts), -1)
+        trace = model.lstm.trace(torch.cat([first.unsqueeze(1), texts.states], 1))
+        last = trace.h[torch.arange(len(texts)), texts.lengths + 1]  # (n, H): the picture, then the words
+        logits = model.output(last).squeeze(1)
+    flows = [
+        propagate_lstm(model.lstm, trace, texts.lengths + 1, _share(last * (sign * model.output.weight).clamp(min=0)))
+        for sign in (1, -1)[: 1 + contrastive]
+    ]  # (n, T + 1, dim) each: of what makes the score high, and of what makes it low
+    first_flow, words = flows[0][:, 0], flows[0][:, 1:].sum(2)
+    if contrastive:
+        first_flow = _contrast(first_flow, flows[1][:, 0])
+        words = _contrast(words, flows[1][:, 1:].sum(2))
+    at_map = propagate(below, [part.expand(len(texts), *part.shape[1:]) for part in seen], first_flow)[0]
+    return Saliency(logits, at_map.sum(1), words, texts.lengths, at_map.permute(0, 2, 3, 1))
+
+
+def _share(excited: Tensor) -> Tensor:
+    return divide(excited, excited.sum(1, keepdim=True))
+
+
+def _contrast(flow: Tensor, against: Tensor) -> Tensor:
+    """What a flow brings beyond what the other would, had they the same total."""
+    return (flow - _share(against) * flow.sum(1, keepdim=True)).clamp(min=0)

@@ -1,0 +1,199 @@
+"""DVSA's caption RNN: a sentence about a picture or a region (Karpathy & Fei-Fei 2015, section 3.2, and supplement).
+
+    b_v = W_hi · CNN(I)                                            the picture, or [region ; full frame]
+    h_t = f(W_hx · x_t + W_hh · h_{t−1} + b_h + 1(t = 1) · b_v)    f is a ReLU
+    y_t = softmax(W_oh · h_t + b_o)
+
+It learns from whole pictures and is asked about regions. The supplement's tricks are choices: an LSTM in place of the
+RNN (`cell`), biases b_o that start at the logarithms of the words' frequencies (`frequency_bias`), the full frame
+beside the region (`context`); RMSProp and clipping every element of a gradient are the recipe's. Word vectors are
+learned from random ones.
+
+Where we depart from the print. b_v is added to the first word's vector, from where W_hx takes it, so that any cell will
+do. A whole picture is its own full frame: with nothing but that to learn from, a region could never speak for itself.
+Training therefore hides the full frame of some pictures (`hide_context`). W_oh may share the words' vectors (`shared`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seesay.errors import SeesayError
+from seesay.images.extraction import Progress
+from seesay.images.features import Features, FeatureSpec
+from seesay.images.regions import Boxes
+from seesay.models.base import NORMALISATIONS, Captioner, State
+from seesay.models.pretrained import find, installed, load
+from seesay.text.vocabulary import Vocabulary
+
+CELLS = ("rnn", "lstm")
+
+
+@dataclass(frozen=True)
+class DVSACaptionsConfig:
+    """The shape of the model.
+
+    Attributes:
+        hidden: Of the word vectors and of the recurrent layer.
+        cell: The paper's `rnn` with ReLUs, or an `lstm`.
+        context: See the full frame beside the region.
+        hide_context: Share of the pictures whose full frame training hides.
+        frequency_bias: Start the biases of the softmax at the logarithms of the words' frequencies.
+        shared: Let the softmax read words off their vectors.
+        image_dim: Of a region's vector.
+        dropout: On word vectors and states.
+        image_dropout: On the vectors of regions and frames.
+    """
+
+    hidden: int = 256
+    cell: str = "rnn"
+    context: bool = True
+    hide_context: float = 0.5
+    frequency_bias: bool = True
+    shared: bool = False
+    image_dim: int = 1280
+    dropout: float = 0.0
+    image_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.cell not in CELLS:
+            raise SeesayError(f"config.cell is {self.cell!r}", allowed=CELLS)
+        for key in ("hide_context", "dropout", "image_dropout"):
+            if not 0 <= getattr(self, key) < 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
+        for key in ("hidden", "image_dim"):
+            if getattr(self, key) < 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
+
+
+class DVSACaptions(Captioner):
+    """A recurrent network that is shown a region once, before the first word."""
+
+    family = "dvsa-captions"
+    config_type = DVSACaptionsConfig
+    config: DVSACaptionsConfig
+
+    def __init__(self, config: DVSACaptionsConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
+        super().__init__(config, vocabulary, features)
+        n_words, hidden = len(vocabulary), config.hidden
+        self.embedding = nn.Embedding(n_words, hidden)
+        self.W_hi = nn.Linear((1 + config.context) * config.image_dim, hidden)
+        self.recurrence: nn.RNNBase = (
+            nn.LSTM(hidden, hidden, batch_first=True)
+            if config.cell == "lstm"
+            else nn.RNN(hidden, hidden, batch_first=True, nonlinearity="relu")
+        )
+        self.W_oh = None if config.shared else nn.Linear(hidden, n_words, bias=False)
+        self.b_o = nn.Parameter(torch.zeros(n_words))
+        self.dropout = nn.Dropout(config.dropout)
+        self.image_dropout = nn.Dropout(config.image_dropout)
+
+    def initialise(self, seed: int) -> None:
+        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
+        if self.config.cell == "rnn":
+            nn.init.orthogonal_(self.recurrence.get_parameter("weight_hh_l0"))
+        if self.config.frequency_bias:
+            counts = torch.tensor(self.vocabulary.counts, dtype=torch.float32).clamp(min=0.1)
+            self.b_o.data.copy_((counts / counts.sum()).log())
+
+    @property
+    def can_score(self) -> bool:
+        return False
+
+    def encode_images(self, features: Features) -> Tensor:
+        """b_v: (n, hidden). What has one part is a region (`cut_regions`); a whole picture is its own full frame."""
+        frames = features.pooled  # (n, C)
+        regions = frames if features.parts is None else features.parts[:, 0]
+        self.check_features("image_dim", regions)
+        if self.config.context:
+            if self.training:
+                frames = frames * (torch.rand(len(frames), 1) >= self.config.hide_context)
+            regions = torch.cat([regions, frames], -1)
+        seen: Tensor = self.W_hi(self.image_dropout(regions))
+        return seen
+
+    def refine(self, images: Tensor) -> Tensor:
+        return images
+
+    def word_vectors(self) -> Tensor:
+        return self.embedding.weight.detach()
+
+    def start(self, images: Tensor) -> State:
+        n_states = 2 if self.config.cell == "lstm" else 1
+        return (images, *(images.new_zeros(len(images), self.config.hidden) for _ in range(n_states)))
+
+    def step(self, state: State, words: Tensor) -> tuple[Tensor, State]:
+        seen, *memory = state
+        x = (self.embedding(words) + seen).unsqueeze(1)
+        before = tuple(part.unsqueeze(0) for part in memory)
+        h, after = self.recurrence(x, before if len(before) == 2 else before[0])
+        memory = [part.squeeze(0) for part in (after if isinstance(after, tuple) else (after,))]
+        log_probs = F.log_softmax(self.predict(h.squeeze(1)), dim=-1)
+        return log_probs, (torch.zeros_like(seen), *memory)  # 1(t = 1): the picture is seen once
+
+    def read(self, images: Tensor, words: Tensor) -> Tensor:
+        x = self.embedding(words)  # (n, T, hidden)
+        x = torch.cat([x[:, :1] + images.unsqueeze(1), x[:, 1:]], 1)
+        hidden: Tensor = self.dropout(self.recurrence(self.dropout(x))[0])
+        return hidden
+
+    def predict(self, hidden: Tensor) -> Tensor:
+        return F.linear(hidden, self.embedding.weight if self.W_oh is None else self.W_oh.weight, self.b_o)
+
+    def encode_texts(self, sentences: Sequence[str]) -> NoReturn:
+        _refuse_scores()
+
+    def score(
+        self,
+        images: Tensor,
+        texts: object,
+        *,
+        normalise: str = NORMALISATIONS[0],
+        on_progress: Progress | None = None,
+    ) -> NoReturn:
+        _refuse_scores()
+
+
+def cut_regions(features: Features, boxes: Boxes) -> Features:
+    """The regions of one picture whose map is given, each beside the full frame: what captions can be written for.
+
+    Example:
+        >>> from seesay.images.regions import windows
+        >>> picture = Features(torch.zeros(1, 3), torch.zeros(1, 2, 2, 3))
+        >>> regions = cut_regions(picture, windows(5))
+        >>> regions.pooled.shape, regions.parts.shape
+        (torch.Size([5, 3]), torch.Size([5, 1, 3]))
+    """
+    if len(features) != 1:
+        raise ValueError(f"regions are of one picture, not of {len(features)}")
+    return Features(features.pooled.expand(len(boxes), -1), parts=features.regions(boxes)[0].unsqueeze(1))
+
+
+def load_describer(name: str | Path) -> DVSACaptions:
+    """Load trained weights that write captions for regions.
+
+    Raises:
+        SeesayError: The weights do something else; those that can are named.
+    """
+    weights = find(name)
+    if weights.about["family"] != DVSACaptions.family:
+        able = [other.name for other in installed() if other.about["family"] == DVSACaptions.family]
+        raise SeesayError(
+            f"{weights.name} describes no regions",
+            allowed=able or "the folder of a trained dvsa-captions",
+            hint="seesay models",
+        )
+    return cast(DVSACaptions, load(name))
+
+
+def _refuse_scores() -> NoReturn:
+    raise SeesayError(
+        "dvsa-captions sees the picture before it reads, and has no scores of all pictures and sentences",
+        allowed="captions, and log_prob of a sentence about a picture",
+        hint="seesay models",
+    )

@@ -1,0 +1,193 @@
+"""Identifier: does a sentence describe a picture? (Paper 004, "image identification by natural language".)
+
+    x_0 = ReLU(FC(I))                      the picture, the first input
+    x_t = ReLU(W_w · w_t + b_w)            the words of the query, one after the other
+    h_t = ReLU-LSTM(x_t, h_{t−1})
+    P(match) = σ(w · h_T + b)
+
+Trained with cross-entropy on pairs of which half do not belong together; convolutions stay fixed. Nothing between the
+network's last map and h_T is negative, which is what excitation backprop (`seesay.explain.excitation_match`) asks for.
+
+Where the print is silent: the FC and the layer of the words end in a ReLU, for that reason; the FC is batch-normalised,
+which is a linear layer again after training; word vectors start as GloVe and are learned. A picture is the mean over
+EfficientNet-Lite's last map; VGG16's fully connected layers have their place in `fully_connected`. Temperatures and an
+offset, fitted on dev after training, turn logits into probabilities that can be taken at their word.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seesay.errors import SeesayError
+from seesay.images.features import Features, FeatureSpec
+from seesay.layers.relu_lstm import ReLULSTM
+from seesay.layers.sequences import Sequences
+from seesay.models.base import Matcher, family_class, named_in_errors
+from seesay.models.pretrained import find, installed, load
+from seesay.text.vocabulary import PAD, UNKNOWN, Vocabulary
+
+PAIRS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class IdentifierConfig:
+    """The shape of the model, and what it is told apart from in training.
+
+    Attributes:
+        dim: Of the first input and of the words as the LSTM reads them.
+        hidden: Units of the LSTM.
+        word_dim: Of the word vectors.
+        word_vectors: Where they start: a name or file of `seesay.text.vectors`; random where empty.
+        fully_connected: Units of a further layer between the picture's vector and the first input; 0 for none.
+        image_dim: Of the picture's vector.
+        mismatches: Pictures that a sentence does not belong to, for each one that it does.
+        hard: Share of these that are drawn from the most similar pictures instead of all.
+        n_similar: How many pictures count as the most similar.
+        dropout: On the words that the LSTM reads and on its last output.
+        image_dropout: On the picture's vector.
+        word_dropout: Share of words that are replaced by the unknown one.
+    """
+
+    dim: int = 300
+    hidden: int = 300
+    word_dim: int = 300
+    word_vectors: str = "glove-6b-50d"
+    fully_connected: int = 0
+    image_dim: int = 1280
+    mismatches: int = 1
+    hard: float = 0.0
+    n_similar: int = 100
+    dropout: float = 0.0
+    image_dropout: float = 0.0
+    word_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        for key in ("dropout", "image_dropout", "word_dropout"):
+            if not 0 <= getattr(self, key) < 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
+        for key in ("dim", "hidden", "word_dim", "image_dim", "mismatches", "n_similar"):
+            if getattr(self, key) < 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
+        if self.fully_connected < 0:
+            raise SeesayError(f"config.fully_connected is {self.fully_connected}", allowed="0 or more")
+        if not 0 <= self.hard <= 1:
+            raise SeesayError(f"config.hard is {self.hard}", allowed="0 to 1")
+
+
+class Identifier(Matcher):
+    """A sentence read by an LSTM that has seen the picture first."""
+
+    family = "identifier"
+    config_type = IdentifierConfig
+    config: IdentifierConfig
+    calibration: Tensor
+
+    def __init__(self, config: IdentifierConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
+        super().__init__(config, vocabulary, features)
+        widths = [config.image_dim, *([config.fully_connected] if config.fully_connected else []), config.dim]
+        layers: list[nn.Module] = []
+        for width, after in pairwise(widths):
+            layers += [nn.Dropout(config.image_dropout), nn.Linear(width, after), nn.BatchNorm1d(after), nn.ReLU()]
+        self.image_layers = nn.Sequential(*layers)
+        self.embedding = nn.Embedding(len(vocabulary), config.word_dim, padding_idx=PAD)
+        self.word_layer = nn.Linear(config.word_dim, config.dim)
+        self.lstm = ReLULSTM(config.dim, config.hidden)
+        self.output = nn.Linear(config.hidden, 1)
+        self.dropout = nn.Dropout(config.dropout)
+        # Temperature and offset of `match_probability`, temperature of `choice_probability`.
+        self.register_buffer("calibration", torch.tensor([1.0, 0.0, 1.0]))
+
+    def initialise(self, seed: int) -> None:
+        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
+        if self.config.word_vectors:
+            from seesay.text.vectors import load_vectors
+
+            vectors = load_vectors(self.config.word_vectors)
+            matrix = vectors.matrix_for(self.vocabulary.words, self.config.word_dim, seed)
+            self.embedding.weight.data.copy_(torch.from_numpy(matrix))
+        self.embedding.weight.data[PAD] = 0
+        nn.init.kaiming_normal_(self.word_layer.weight)
+
+    @property
+    def temperature(self) -> float:
+        return float(self.calibration[2])
+
+    def encode_images(self, features: Features) -> Tensor:
+        """The first input: (n, dim)."""
+        self.check_features("image_dim", features.pooled)
+        first: Tensor = self.image_layers(features.pooled)
+        return first
+
+    def encode_texts(self, sentences: Sequence[str]) -> Sequences:
+        """The words as the LSTM reads them: states (n, T, dim)."""
+        words, lengths = self.word_rows(sentences)
+        read = words
+        if self.training and self.config.word_dropout:
+            read = words.masked_fill((words != PAD) & (torch.rand(words.shape) < self.config.word_dropout), UNKNOWN)
+        return Sequences(self.dropout(F.relu(self.word_layer(self.embedding(read)))), words, lengths)
+
+    def choose(self, images: Tensor, texts: Sequences) -> Tensor:
+        """The logit of P(match) of every sentence with each of its own candidates: (n, k, dim), n sentences → (n, k).
+
+        What a word pushes is the same for all candidates and computed once.
+        """
+        n, k, _ = images.shape
+        if not n * k:
+            return images.new_zeros(n, k)
+        first, memory = self.lstm.read(self.lstm.inputs(images.flatten(0, 1)).unsqueeze(1), self.lstm.start(n * k))
+        pushes = self.lstm.inputs(texts.states)  # (n, T, 4 · H)
+        after, _ = self.lstm.read(pushes.repeat_interleave(k, 0), memory)
+        outputs = torch.cat([first, after], 1)  # (n · k, T + 1, H)
+        last = outputs[torch.arange(n * k), texts.lengths.repeat_interleave(k)]  # the picture was read before the words
+        logits: Tensor = self.output(self.dropout(last)).view(n, k)
+        return logits
+
+    def score(self, images: Tensor, texts: Sequences) -> Tensor:
+        """The logit of P(match) of every picture with every sentence: (n_images, n_texts).
+
+        An LSTM has to read every sentence once for every picture, which for thousands of both takes minutes.
+        """
+        if not len(images) or not len(texts):
+            return images.new_zeros(len(images), len(texts))
+        parts = []
+        order = texts.lengths.argsort(stable=True)  # sentences that are read together are about equally long
+        for some in torch.split(images, PAIRS_AT_ONCE):
+            found = [
+                self.choose(some.expand(len(rows), -1, -1), texts[rows]).T
+                for rows in torch.split(order, max(1, PAIRS_AT_ONCE // len(some)))
+            ]
+            parts.append(torch.cat(found, 1)[:, order.argsort()])
+        return torch.cat(parts)
+
+    def match_probability(self, logits: Tensor) -> Tensor:
+        """P(match), where half of all pairs match: for pictures that stand alone."""
+        return (logits / self.calibration[0] + self.calibration[1]).sigmoid()
+
+    def choice_probability(self, logits: Tensor) -> Tensor:
+        """The probability of each picture, the candidates of a sentence in the last dimension, to be the one meant."""
+        return (logits / self.calibration[2]).softmax(-1)
+
+
+def load_identifier(name: str | Path) -> Identifier:
+    """Load trained weights that can say whether a sentence describes a picture.
+
+    Raises:
+        SeesayError: The weights are of a model that gives no probability of a match; those that can are named.
+    """
+    weights = find(name)
+    with named_in_errors(str(weights.folder / "config.json")):
+        kind = family_class(weights.about["family"])
+    if not issubclass(kind, Identifier):
+        able = [other.name for other in installed() if issubclass(family_class(other.about["family"]), Identifier)]
+        raise SeesayError(
+            f"{weights.name} gives no probability of a match",
+            allowed=able or "the folder of a trained identifier",
+            hint="seesay models",
+        )
+    return cast(Identifier, load(name))

@@ -1,0 +1,183 @@
+"""Learning to identify: pairs of a picture and a sentence, of which half do not belong together.
+
+A batch holds sentences with their own pictures and, for each sentence, one or more pictures that it was not written
+for: of the same collection, drawn at random, or among the pictures most similar to its own. Both kinds of pairs weigh
+one half of the loss, however many mismatches there are (paper 004, section 3.2).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from seesay.consensus import nearest
+from seesay.errors import SeesayError
+from seesay.layers.sequences import Sequences, join_rows
+from seesay.metrics.calibration import expected_calibration_error, fit_scaling, fit_temperature
+from seesay.metrics.identification import Trials, draw_trials, identification_accuracy
+from seesay.models.base import Matcher, without_dropout
+from seesay.models.identifier import Identifier
+from seesay.training.batching import Indices
+from seesay.training.recipe import Recipe
+from seesay.training.sources import Source, SourceBatches
+from seesay.training.task import Loss
+
+N_CANDIDATES = 10
+"""Pictures to choose from in the trials that probabilities are fitted on."""
+DEV_TRIALS = 2000
+MOST_COMPARED = 8000
+"""Pictures of a collection among which similar ones are looked for."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A whole batch: which source, its sentences, and for each the right picture followed by wrong ones (n, 1 + m)."""
+
+    source: int
+    texts: list[str]
+    images: Indices
+
+
+class IdentifyingTask:
+    """An identifier, the collections it learns from, and the collection it is measured on."""
+
+    def __init__(self, model: Identifier, sources: Sequence[Source], dev: Source, recipe: Recipe) -> None:
+        if any(source.table is None for source in sources):
+            raise SeesayError(
+                f"recipe {recipe.name}: an identifier learns from pictures", allowed="sentences_only = false"
+            )
+        for source in (*sources, dev):
+            if len(source.collection) < 2:
+                raise SeesayError(f"{source.collection.name} has one picture and nothing to tell it from")
+        self._model = model
+        self.sources = list(sources)
+        self.dev = dev
+        self.recipe = recipe
+        self._batches = SourceBatches(sources, recipe)
+
+    @property
+    def model(self) -> Identifier:
+        return self._model
+
+    def n_batches(self, epoch: int) -> int:
+        return self._batches.count(epoch)
+
+    def batch(self, epoch: int, index: int) -> Batch:
+        place, examples = self._batches.take(epoch, index)
+        source = self.sources[place]
+        own = source.image_of[examples]
+        rng = np.random.default_rng([self.recipe.seed, epoch, index])
+        n_pictures, n_wrong = len(source.collection), self.model.config.mismatches
+        wrong = (
+            own[:, None] + rng.integers(1, n_pictures, (len(own), n_wrong))
+        ) % n_pictures  # any picture but its own
+        if self.model.config.hard:
+            similar = self.similar[place][own]  # (n, k)
+            chosen = similar[np.arange(len(own))[:, None], rng.integers(similar.shape[1], size=wrong.shape)]
+            wrong = np.where(rng.random(wrong.shape) < self.model.config.hard, chosen, wrong)
+        texts = [source.sentences[example] for example in examples]
+        return Batch(place, texts, np.concatenate([own[:, None], wrong], 1))
+
+    @cached_property
+    def similar(self) -> list[Indices]:
+        """For every picture of every source the most similar others, by the cosine of the network's vectors."""
+        return [similar_pictures(source, self.model.config.n_similar) for source in self.sources]
+
+    def loss(self, batch: Batch, rank: int, world: int) -> Loss:
+        own = slice(rank, None, world)
+        table = self.sources[batch.source].table
+        assert table is not None
+        wanted = batch.images[own]  # (n, 1 + m)
+        texts = self.model.encode_texts(batch.texts[own])
+        images = self.model.encode_images(table.rows(wanted.ravel().tolist()))
+        logits = self.model.choose(images.view(*wanted.shape, -1), texts)
+        right = F.softplus(-logits[:, 0]).sum()  # −log σ(logit)
+        wrong = F.softplus(logits[:, 1:]).sum() / (wanted.shape[1] - 1)
+        return Loss.of_own_part((right + wrong) / (2 * len(batch.texts)), world)
+
+    def settle(self) -> None:
+        """Fit the probabilities on dev."""
+        trials = draw_trials(self.dev.image_of, n_candidates=min(N_CANDIDATES, len(self.dev.collection)), seed=1)
+        self.model.calibration.copy_(torch.tensor(fit_calibration(score_trials(self.model, self.dev, trials))))
+
+    def leave_beside(self, folder: Path) -> None:
+        """Nothing but the weights is kept."""
+
+    def evaluate(self) -> dict[str, float]:
+        """Identification among two and ten of the dev pictures, and the cross-entropy of the choice among ten."""
+        return measure_identification(self.model, self.dev)
+
+    def measure(self, model: Matcher) -> dict[str, Any]:
+        """The figures of finished weights on dev."""
+        assert isinstance(model, Identifier)
+        return {"identification": measure_identification(model, self.dev)}
+
+
+def similar_pictures(source: Source, n: int) -> Indices:
+    """Similar other pictures of each picture of a source, the nearest first: (n_images, at most n).
+
+    Of a large collection they are the nearest among a drawn part of it: comparing all with all would take as long as
+    an epoch.
+    """
+    assert source.table is not None
+    vectors = source.table.rows(range(len(source.table))).pooled.numpy()
+    bank = np.arange(len(vectors))
+    if len(vectors) > MOST_COMPARED:
+        bank = np.sort(np.random.default_rng(0).choice(len(vectors), MOST_COMPARED, replace=False))
+    found = bank[nearest(vectors, vectors[bank], n + 1)]
+    others = found != np.arange(len(found))[:, None]
+    # A picture that is not in the bank, or twice in the collection, is not among its own nearest.
+    others[others.all(axis=1), -1] = False
+    similar: Indices = found[others].reshape(len(found), -1)
+    return similar
+
+
+@torch.inference_mode()
+def score_trials(model: Identifier, source: Source, trials: Trials, *, n_at_once: int = 2048) -> Tensor:
+    """The logits of all candidates of trials: (n, k)."""
+    assert source.table is not None
+    n_candidates = trials.images.shape[1]
+    scores = torch.zeros(trials.images.shape)
+    with without_dropout(model):
+        images = model.encode_images(source.table.rows(range(len(source.table))))
+        used, place_of = np.unique(trials.texts, return_inverse=True)
+        sentences = [source.sentences[text] for text in used]
+        encoded = join_rows([model.encode_texts(sentences[start : start + 512]) for start in range(0, len(used), 512)])
+        assert isinstance(encoded, Sequences)
+        # Trials of like length go together: a batch is padded to its longest.
+        order = np.argsort(encoded.lengths.numpy()[place_of], kind="stable")
+        for some in np.array_split(order, max(1, -(-len(order) * n_candidates // n_at_once))):
+            candidates = images[torch.from_numpy(trials.images[some])]  # (n, k, dim)
+            scores[torch.from_numpy(some)] = model.choose(candidates, encoded[torch.from_numpy(place_of[some])])
+    return scores
+
+
+def fit_calibration(logits: Tensor) -> tuple[float, float, float]:
+    """An identifier's `calibration`, from trials whose first candidate is right.
+
+    A match is fitted on pairs of which half match: the right candidate and one of the wrong ones. Its offset is needed
+    where training has seen other mismatches than these, such as similar pictures.
+    """
+    pairs = logits[:, :2].numpy()
+    match = fit_scaling(pairs.ravel(), np.tile([True, False], len(pairs)))
+    return *match, fit_temperature(logits.numpy(), np.zeros(len(logits), int))
+
+
+def measure_identification(model: Identifier, source: Source, *, n_trials: int = DEV_TRIALS) -> dict[str, float]:
+    """Percent identified among two and ten, the cross-entropy of the latter, and how far probabilities are off."""
+    n_candidates = min(N_CANDIDATES, len(source.collection))
+    logits = score_trials(model, source, draw_trials(source.image_of, n_trials, n_candidates))
+    match = model.match_probability(logits[:, :2]).numpy()
+    choice = model.choice_probability(logits)
+    return {
+        "of_2": identification_accuracy(logits[:, :2]),
+        "of_10": identification_accuracy(logits),
+        "cross_entropy": float(-choice[:, 0].clamp(min=1e-12).log().mean()),
+        "match_error": expected_calibration_error(match.ravel(), np.tile([True, False], len(match))),
+    }

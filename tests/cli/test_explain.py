@@ -1,0 +1,91 @@
+"""`seesay explain`: heat and weights as JSON, table and drawing, by every method."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from seesay.images.features import FeatureSpec
+from seesay.images.io import open_image
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, in_colours_cache: Path, small_backbone: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(FeatureSpec, "load_backbone", lambda spec: small_backbone)
+
+
+@pytest.fixture
+def weights(identifier_run: Path) -> tuple[str, str]:
+    return ("-m", str(identifier_run / "weights"))
+
+
+@pytest.fixture
+def photo(colours: Path) -> Path:
+    return colours / "images" / "red_5.png"
+
+
+@pytest.mark.parametrize("method", ["excitation", "contrastive"])
+def test_words_with_weights_and_a_map_as_json(seesay: Run, weights: tuple[str, str], photo: Path, method: str) -> None:
+    finished = seesay("explain", photo, "A red picture.", "--method", method, *weights, "--json")
+    report = json.loads(finished.out)
+    assert (finished.code, report["method"]) == (0, method)
+    assert [row["word"] for row in report["words"]] == ["a", "red", "picture"]
+    assert np.shape(report["map"]) == (2, 2)
+    total = sum(row["weight"] for row in report["words"]) + np.sum(report["map"])
+    assert 0 < total <= 1.001
+    assert 0 <= report["probability"] <= 1
+    assert "picture" not in report
+
+
+def test_the_sentence_that_fits_matches_with_the_higher_probability(
+    seesay: Run, weights: tuple[str, str], photo: Path
+) -> None:
+    right, wrong = (
+        json.loads(seesay("explain", photo, f"a {colour} picture", *weights, "--json").out)["probability"]
+        for colour in ("red", "green")
+    )
+    assert right > wrong
+
+
+def test_without_a_file_name_it_draws_beside_the_user(seesay: Run, weights: tuple[str, str], photo: Path) -> None:
+    finished = seesay("explain", photo, "a red picture", *weights)
+    assert finished.code == 0
+    assert [line.split()[0] for line in finished.out.splitlines()[1:4]] == ["a", "red", "picture"]
+    assert finished.out.splitlines()[-1].startswith("matches with a probability of")
+    assert finished.err == "drawn in red_5-explain.png\n"
+    drawn = open_image(Path("red_5-explain.png"))
+    assert drawn.height > 800  # the photo is 40 × 48: its longer side at 800 pixels, and the sentence below
+
+
+def test_alignment_has_a_map_for_every_word(seesay: Run, model: tuple[str, str], photo: Path) -> None:
+    finished = seesay("explain", photo, "a red picture", "--method", "alignment", *model, "--json")
+    report = json.loads(finished.out)
+    assert np.shape(report["word_maps"]) == (3, 2, 2)
+    assert sum(row["weight"] for row in report["words"]) == pytest.approx(1, abs=1e-3)
+    assert "probability" not in report
+
+
+def test_an_unknown_method_is_answered_with_the_list(seesay: Run, photo: Path) -> None:
+    finished = seesay("explain", photo, "a red picture", "--method", "attention")
+    assert (finished.code, finished.out) == (2, "")
+    assert "allowed: excitation, contrastive, alignment" in finished.err
+
+
+def test_a_model_without_a_match_score_is_refused_with_what_to_type(
+    seesay: Run, model: tuple[str, str], photo: Path
+) -> None:
+    finished = seesay("explain", photo, "a red picture", "--method", "excitation", *model)
+    assert finished.code == 2
+    assert "--method alignment" in finished.err
+
+
+def test_a_sentence_without_words_is_refused(seesay: Run, weights: tuple[str, str], photo: Path) -> None:
+    finished = seesay("explain", photo, "!", *weights)
+    assert finished.code == 2
+    assert "has no words" in finished.err

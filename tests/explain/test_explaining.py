@@ -1,0 +1,104 @@
+"""One question for all explainers: what each gives, and who is refused."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from seesay.errors import SeesayError
+from seesay.explain.excitation_match import match_saliency
+from seesay.explain.explaining import METHODS, Explanation, explain, scale_heat
+from seesay.explain.regions import word_maps
+from seesay.images.features import Features, FeatureSpec
+from seesay.models.base import LONGEST
+from seesay.models.identifier import Identifier, IdentifierConfig
+from seesay.models.vse import VSE, VSEConfig
+from seesay.text.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary.build(["a dog runs in the snow"], min_count=1)
+
+
+@pytest.fixture
+def identifier() -> Identifier:
+    torch.manual_seed(0)
+    config = IdentifierConfig(dim=6, hidden=8, word_dim=4, image_dim=5, word_vectors="")
+    model = Identifier(config, VOCABULARY, FeatureSpec())
+    model.initialise(0)
+    model.calibration.copy_(torch.tensor([2.0, 0.0, 1.0]))
+    return model.eval().requires_grad_(False)
+
+
+@pytest.fixture
+def embedding() -> VSE:
+    torch.manual_seed(0)
+    model = VSE(VSEConfig(dim=8, word_dim=4, image_dim=5, word_vectors=""), VOCABULARY, FeatureSpec())
+    model.initialise(0)
+    return model.eval().requires_grad_(False)
+
+
+@pytest.fixture
+def features() -> Features:
+    cells = torch.rand(1, 2, 3, 5, generator=torch.Generator().manual_seed(1))
+    return Features(cells.mean((1, 2)), cells)
+
+
+@pytest.mark.parametrize("method", ["excitation", "contrastive"])
+def test_an_identifier_is_explained_by_what_excites_it(identifier: Identifier, features: Features, method: str) -> None:
+    found = explain(identifier, features, "A dog runs!", method)
+    wanted = match_saliency(identifier, features, ["a dog runs"], contrastive=method == "contrastive")
+    assert found.words == ("a", "dog", "runs")
+    np.testing.assert_allclose(found.weights, wanted.words[0])
+    np.testing.assert_allclose(found.map, wanted.maps[0])
+    assert found.score == pytest.approx(float(wanted.logits[0]))
+    assert found.probability == pytest.approx(float(torch.sigmoid(wanted.logits[0] / 2)))
+
+
+def test_an_embedding_is_explained_by_the_maps_of_its_words(embedding: VSE, features: Features) -> None:
+    found = explain(embedding, features, "a dog", "alignment")
+    assert found.word_maps is not None
+    np.testing.assert_allclose(found.word_maps, word_maps(embedding, features, ["a", "dog"]))
+    rises = found.word_maps.max(axis=(1, 2)) - np.median(found.word_maps, axis=(1, 2))
+    np.testing.assert_allclose(found.weights, rises / rises.sum())
+    assert found.map.shape == (2, 3)
+    assert found.probability is None
+
+
+def test_it_becomes_plain_numbers(identifier: Identifier, features: Features) -> None:
+    table = json.loads(json.dumps(explain(identifier, features, "dog", "excitation").to_dict()))
+    assert list(table) == ["method", "score", "probability", "words", "map"]
+    assert table["words"][0]["word"] == "dog"
+    assert np.shape(table["map"]) == (2, 3)
+
+
+def test_a_very_long_sentence_is_explained_as_far_as_it_is_read(identifier: Identifier, features: Features) -> None:
+    assert len(explain(identifier, features, "dog " * 300).words) == LONGEST
+
+
+def test_an_unknown_method_is_answered_with_the_list(identifier: Identifier, features: Features) -> None:
+    with pytest.raises(SeesayError, match=r"no method 'attention'(.|\n)*excitation, contrastive, alignment"):
+        explain(identifier, features, "dog", "attention")
+
+
+def test_an_embedding_has_no_match_score_to_start_from(embedding: VSE, features: Features) -> None:
+    with pytest.raises(SeesayError, match=r"vse has no match score(.|\n)*family identifier"):
+        explain(embedding, features, "dog", "excitation")
+
+
+def test_an_identifier_has_no_vectors_to_align(identifier: Identifier, features: Features) -> None:
+    with pytest.raises(SeesayError, match="identifier cannot say which part"):
+        explain(identifier, features, "dog", "alignment")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_sentence_without_words_is_refused(identifier: Identifier, features: Features, method: str) -> None:
+    with pytest.raises(SeesayError, match="has no words"):
+        explain(identifier, features, " . ", method)
+
+
+def test_heat_is_cold_up_to_the_median_and_a_flat_map_is_cold_everywhere() -> None:
+    values: dict[str, Any] = {"words": (), "weights": np.zeros(0), "word_maps": None, "score": 0.0}
+    found = Explanation("excitation", map=np.array([[0.0, 2.0, 2.0], [2.0, 3.0, 6.0]]), **values)
+    np.testing.assert_allclose(found.heat, [[0, 0, 0], [0, 0.25, 1]])
+    assert not scale_heat(np.full((2, 2), 0.25)).any()
