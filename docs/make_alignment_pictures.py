@@ -1,6 +1,6 @@
-"""Draw alignments, snippet search and region captions on Flickr8K's test photos, good and bad ones as they come.
+"""Draw alignments and snippet search on Flickr8K's test photos, good and bad ones as they come.
 
-    SEESAY_DATA=DIR python docs/make_alignment_pictures.py [--weights dvsa] [--captions dvsa-captions]
+    SEESAY_DATA=DIR python docs/make_alignment_pictures.py [--weights dvsa-flickr8k]
 
 The photos are shown small, as figures of a paper are; they belong to their owners on Flickr.
 """
@@ -12,7 +12,6 @@ from pathlib import Path
 import torch
 
 import seesay
-from seesay.cli.describe import describe
 from seesay.cli.regions import regions
 from seesay.data import Collection
 from seesay.evaluation.page import align_sentences
@@ -34,14 +33,10 @@ SNIPPETS = ["red shirt", "blue shirt", "brown dog", "white dog", "snow", "a man 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--weights", default="dvsa-flickr8k")
-    parser.add_argument("--captions", default="dvsa-captions")
     arguments = parser.parse_args()
     test = seesay.load_data("flickr8k").split("test")
     draw_alignments(load_aligner(arguments.weights), test)
     regions(SNIPPETS, "flickr8k", None, "test", arguments.weights, 7, PICTURES / "snippets.jpg")
-    photo = test.items[0].image
-    assert photo is not None
-    describe(photo, None, arguments.captions, 4, arguments.weights, "search-100", PICTURES / "regions.jpg")
 
 
 @torch.inference_mode()
