@@ -223,7 +223,7 @@ class TestReranking:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--task", "grounding"], "there is no task 'grounding'\n  allowed: captions, retrieval, all"),
+        (["--task", "counting"], "there is no task 'counting'\n  allowed: captions, retrieval, grounding, all"),
         (["--limit", "2", "--protocol", "1k"], "--limit and --protocol both say which images are measured"),
         (["--references", "farm", "--choose-on", "dev", "--k", "3"], "k and m are either given or chosen"),
         (["--choose-on", "dev"], "--choose-on is for reranking, which needs captioned pictures\n  try: --references"),

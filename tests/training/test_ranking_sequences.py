@@ -110,6 +110,7 @@ def test_two_processes_have_the_losses_and_gradients_of_one(tmp_path: Path) -> N
 
 def test_scores_stand_in_the_order_of_the_source_whatever_the_batches() -> None:
     task = make_task()
+    task.model.eval()
     assert task.dev.table is not None
     images = task.model.encode_images(task.dev.table.rows(range(9)))
     expected = task.model.score(images, task.model.encode_texts(task.dev.sentences))

@@ -86,7 +86,7 @@ def explain(model: Matcher, features: Features, sentence: str, method: str = "ex
         >>> features = model.features([Image.new("RGB", (64, 64), "green")])
         >>> found = explain(model, features, "A green meadow.", "alignment")
         >>> found.words, found.map.shape
-        (('a', 'green', 'meadow'), (9, 9))
+        (('a', 'green', 'meadow'), (10, 10))
     """
     if method not in METHODS:
         raise SeesayError(f"there is no method {method!r}", allowed=METHODS)

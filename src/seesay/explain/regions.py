@@ -45,7 +45,7 @@ def word_maps(model: Matcher, features: Features, words: Sequence[str]) -> Maps:
         >>> from seesay.models.pretrained import load
         >>> model = load("vse")
         >>> word_maps(model, model.features([Image.new("RGB", (64, 64), "green")]), ["grass", "a red bus"]).shape
-        (2, 9, 9)
+        (2, 10, 10)
     """
     if len(features) != 1 or features.map is None:
         raise ValueError(f"word maps are of one picture with its map, not of {len(features)}")
