@@ -33,10 +33,9 @@ ROWS = (
     FeatureSpec("efficientnet-lite1"),
     FeatureSpec("efficientnet-lite2"),
     FeatureSpec("efficientnet-lite2", size=300),
-    FeatureSpec("efficientnet-lite2", size=300, crop="mirror"),
     FeatureSpec("efficientnet-lite2", crop="ten-crop"),
 )
-VIEWS = {"squash": 1, "mirror": 2, "ten-crop": 10}
+VIEWS = {"squash": 1, "ten-crop": 10}
 
 
 def main() -> None:
