@@ -1,6 +1,5 @@
 """The page in a real browser, with the shipped models and the sample photos."""
 
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,28 +16,6 @@ from seesay.web.server import running
 
 SAMPLES = Path(seesay.__file__).parent / "samples"
 WAIT = 30_000  # milliseconds; models are loaded on the way, on a machine that may be busy
-
-
-def _skip(reason: str) -> None:
-    if os.environ.get("SEESAY_EXPECT_BROWSER"):
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """A Chromium that is driven through Playwright."""
-    path = shutil.which("chromium")
-    if path is None:
-        _skip("needs a browser: there is no chromium on the PATH")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        _skip("needs the package playwright")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
