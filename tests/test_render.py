@@ -1,9 +1,9 @@
 """The tables of docs/render.py, from made-up figures: what stands in which row."""
 
-import importlib.util
 import json
+from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,28 +26,26 @@ RERANKING = {
 
 
 @pytest.fixture
-def render(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The program, reading results and weights from a folder that starts empty."""
-    path = Path(__file__).parents[1] / "docs/render.py"
-    spec = importlib.util.spec_from_file_location("render", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    for name in ("RESULTS", "WEIGHTS"):
-        monkeypatch.setattr(module, name, tmp_path / name)
-        (tmp_path / name).mkdir()
-    return module
+def render(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Every table, reading results and weights from a folder that starts empty."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "docs")
+    tables, reading = import_module("tables"), import_module("tables.reading")
+    folders = {name: tmp_path / name for name in ("RESULTS", "WEIGHTS")}
+    for name, folder in folders.items():
+        folder.mkdir()
+        for module in (reading, *tables.PAGES):
+            monkeypatch.setattr(module, name, folder, raising=False)
+    return SimpleNamespace(**folders, **{name.replace("-", "_"): write for name, write in tables.TABLES.items()})
 
 
-def write_weights(render: ModuleType, name: str, figures: dict[str, Any]) -> None:
+def write_weights(render: SimpleNamespace, name: str, figures: dict[str, Any]) -> None:
     folder = render.WEIGHTS / name
     folder.mkdir()
     reports = {key: {"date": "2026-01-02T03:04:05", "protocol": {}, **report} for key, report in figures.items()}
     (folder / "config.json").write_text(json.dumps({"name": name, "figures": reports}))
 
 
-def write_result(render: ModuleType, name: str, **found: Any) -> None:
+def write_result(render: SimpleNamespace, name: str, **found: Any) -> None:
     (render.RESULTS / f"{name}.json").write_text(json.dumps({"date": "2026-01-02T03:04:05", **found}))
 
 
@@ -55,7 +53,7 @@ def cells(text: str) -> list[list[str]]:
     return [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
 
 
-def test_captioners_stand_below_the_papers_rows_of_the_same_test_set(render: ModuleType) -> None:
+def test_captioners_stand_below_the_papers_rows_of_the_same_test_set(render: SimpleNamespace) -> None:
     write_weights(render, "mrnn", {"flickr8k/test": {"captions": CAPTIONS}, "flickr8k/dev": {"captions": CAPTIONS}})
     write_weights(render, "vse", {"flickr8k/test": {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}})
     header, _, *rows = cells(render.captions())
@@ -67,7 +65,7 @@ def test_captioners_stand_below_the_papers_rows_of_the_same_test_set(render: Mod
     assert any(row[:2] == ["IAPR TC-12", "RNN-Base"] for row in rows)
 
 
-def test_weights_that_do_not_ship_stand_in_comparisons_and_not_among_those_that_do(render: ModuleType) -> None:
+def test_weights_that_do_not_ship_stand_in_comparisons_and_not_among_those_that_do(render: SimpleNamespace) -> None:
     found = {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}
     write_weights(render, "mrnn", {"flickr8k/test": {"captions": CAPTIONS, **found}})
     write_weights(render, "plain", {"flickr8k/test": {"captions": CAPTIONS, **found}})
@@ -78,7 +76,9 @@ def test_weights_that_do_not_ship_stand_in_comparisons_and_not_among_those_that_
     assert [row[0] for row in cells(render.weights())[2:]] == ["`mrnn`"]
 
 
-def test_matchers_and_captioners_share_the_table_of_retrieval_and_captions_alone_stay_out(render: ModuleType) -> None:
+def test_matchers_and_captioners_share_a_table_and_captions_alone_stay_out(
+    render: SimpleNamespace,
+) -> None:
     found = {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}
     write_weights(
         render, "mrnn", {"flickr8k/test": {"captions": CAPTIONS, **found}, "iapr/test": {"captions": CAPTIONS}}
@@ -89,7 +89,7 @@ def test_matchers_and_captioners_share_the_table_of_retrieval_and_captions_alone
     assert rows[0][2:] == ["20.0 / 45.2 / 60.0 / 7", "20.0 / 45.2 / 60.0 / 7", "250.5", "2026-01-02"]
 
 
-def test_likelihoods_are_compared_by_how_they_are_normalised(render: ModuleType) -> None:
+def test_likelihoods_are_compared_by_how_they_are_normalised(render: SimpleNamespace) -> None:
     found = {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}
     figures = {
         "flickr8k/test": {"captions": CAPTIONS, **found},
@@ -105,7 +105,7 @@ def test_likelihoods_are_compared_by_how_they_are_normalised(render: ModuleType)
     assert rows[0][3:5] == ["14.5 / 37.2 / 48.5 / 11", "11.5 / 31.0 / 42.4 / 15"]
 
 
-def test_reranking_has_the_layout_of_the_paper_and_says_how_k_and_m_were_found(render: ModuleType) -> None:
+def test_reranking_has_the_layout_of_the_paper_and_says_how_k_and_m_were_found(render: SimpleNamespace) -> None:
     write_weights(render, "mrnn", {"flickr8k/test": {"captions": CAPTIONS, "reranking": RERANKING}})
     text = render.reranking()
     rows = cells(text)[2:]
@@ -120,7 +120,7 @@ def test_reranking_has_the_layout_of_the_paper_and_says_how_k_and_m_were_found(r
     assert "k and m chosen on dev" in text
 
 
-def test_wirings_stand_beside_the_papers(render: ModuleType) -> None:
+def test_wirings_stand_beside_the_papers(render: SimpleNamespace) -> None:
     printed = {"bleu1": "0.600", "bleu2": "0.412", "bleu3": "0.278", "bleu4": "0.187"}
     rows = [{"wiring": "m-rnn", **CAPTIONS, "printed": printed}, {"wiring": "rnn-base", **CAPTIONS, "printed": {}}]
     write_result(render, "wirings", data="flickr8k dev", epochs=6, recipe="mrnn-wirings", beam=3, rows=rows)
@@ -132,7 +132,7 @@ def test_wirings_stand_beside_the_papers(render: ModuleType) -> None:
     assert "Measured 2026-01-02 by `python benchmarks/wirings.py`." in text
 
 
-def test_decoding_says_what_one_caption_costs(render: ModuleType) -> None:
+def test_decoding_says_what_one_caption_costs(render: SimpleNamespace) -> None:
     each = {"greedy": 4.2, "beam 10": 21.0, "beam 10, plain loop": 63.0}
     write_result(
         render, "decoding", data="50 photos of flickr8k test", weights="mrnn", words=5000, clock="processor time",
@@ -148,7 +148,7 @@ def test_decoding_says_what_one_caption_costs(render: ModuleType) -> None:
     assert "The plain loop takes 3.0× as long as the batched beam." in text
 
 
-def test_likelihood_says_what_share_of_the_machine_is_used(render: ModuleType) -> None:
+def test_likelihood_says_what_share_of_the_machine_is_used(render: SimpleNamespace) -> None:
     row = {
         "gflops": {"exact": 60.0, "products": 80.0},
         "share_of_same_products": 0.755,
@@ -165,7 +165,7 @@ def test_likelihood_says_what_share_of_the_machine_is_used(render: ModuleType) -
     assert "On the clock, 2 threads: 25.0 minutes exact, 42 s self-normalised." in text
 
 
-def test_consensus_stands_beside_pycocoevalcap(render: ModuleType) -> None:
+def test_consensus_stands_beside_pycocoevalcap(render: SimpleNamespace) -> None:
     row = {
         "reranking_s": 2.34, "seesay_us_per_pair": 0.779, "pycocoevalcap_us_per_pair": 308.5, "ratio": 388.3,
         "largest_difference": 8.9e-16,

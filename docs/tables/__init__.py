@@ -1,0 +1,10 @@
+"""The tables of README and docs by name: the function `caption_metrics` writes the table `caption-metrics`."""
+
+from collections.abc import Callable
+
+from tables import alignment, captions, foundation, identify, library
+
+PAGES = (foundation, captions, alignment, identify, library)
+TABLES: dict[str, Callable[[], str]] = {
+    write.__name__.replace("_", "-"): write for page in PAGES for write in page.TABLES
+}

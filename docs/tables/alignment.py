@@ -1,0 +1,75 @@
+"""Tables of docs/alignment.md."""
+
+from seesay.evaluation.papers import rows as printed_rows
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, short, table
+
+
+def alignment() -> str:
+    """Retrieval on Flickr8K's test photos: the rows of DVSA's supplement, then aligners and joint embeddings."""
+    rows: list[list[object]] = []
+    for row in printed_rows("retrieval", "flickr8k"):
+        if row.paper == "DVSA":
+            sides = [[row.printed[f"{side}.{key}"] or "–" for key in RECALLS] for side in ("i2t", "t2i")]
+            total = sum(float(cell) for side in sides for cell in side[:3])
+            rows.append([row.method, *(" / ".join(side) for side in sides), f"{total:.1f}", row.stands_in])
+    for name, key, report in measured("sum", unshipped=True):
+        if key == "flickr8k/test" and name.startswith(("dvsa", "vse")):
+            rows.append([f"**`{name}`**", *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]])
+    header = ["model", *RECALL_HEADINGS, "Sum", "printed or measured"]
+    return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task retrieval`.\n"
+
+
+def alignment_ablations() -> str:
+    found = result("alignment_ablations")
+    rows: list[list[object]] = [
+        [row["variant"], f"{row['dev']['sum']:.1f}", *both_ways(row["test"]), f"{row['test']['sum']:.1f}"]
+        for row in found["rows"]
+    ]
+    header = ["variant", "dev Sum", *(f"test, {heading}" for heading in RECALL_HEADINGS), "test Sum"]
+    note = f"{found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, from random weights."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/alignment_ablations.py")
+
+
+def grounding() -> str:
+    """Phrases that find their place, beside answers that look at no word."""
+    rows: list[list[object]] = []
+    notes = []
+    for name, key, report in measured("grounding", unshipped=True):
+        part = report["grounding"]
+        answers = {f"**`{name}`**": part, **part["beside"]}
+        rows += [[key, who, f"{row['pointing']:.1f} %", f"{row['iou50']:.1f} %"] for who, row in answers.items()]
+        rows.append([key, f"best of {part['proposals']}", "–", f"{part['upper_bound']:.1f} %"])
+        notes.append(f"`{name}`, {key}: {part['n_phrases']:,} boxed phrases of {part['n_images']:,} photos.")
+    note = "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task grounding`.\n"
+    return table(["data", "answer", "pointing", "IoU ≥ 0.5"], rows) + "\n" + "\n".join(notes) + note
+
+
+def region_captions() -> str:
+    found = result("region_captions")
+    rows: list[list[object]] = [
+        [row["variant"], f"{row['perplexity']:.2f}", short(row["cider"]), f"{row['phrase_perplexity']:.1f}"]
+        for row in found["rows"]
+    ]
+    header = ["variant", "PPL, whole photos", "CIDEr, greedy", "PPL, phrases given their box"]
+    note = f"{found['data']}, {found['epochs']} epochs of `recipes/{found['recipe']}.toml` each."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/region_captions.py")
+
+
+def alignment_scoring() -> str:
+    found = result("alignment")
+    rows: list[list[object]] = [
+        [name, f"{row['median']:.3f} s", f"{row['ratio_to_blocks']:.1f}×", f"{row['bytes_of_products'] / 1e6:.1f} MB",
+         f"{row['largest_difference']:.0e}"]
+        for name, row in found["sample"]["ways"].items()
+    ]  # fmt: skip
+    sample, whole = found["sample"], found["whole"]
+    note = (
+        f"{sample['n_images']} pictures × {sample['n_texts']} sentences, {found['n_regions']} regions. All "
+        f"{whole['n_images']:,} × {whole['n_texts']:,} pairs in blocks: {whole['seconds']:.1f} s on {found['threads']} "
+        "threads."
+    )
+    header = ["way", "time", "of blocks", "inner products in memory", "largest difference"]
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/alignment.py")
+
+
+TABLES = (alignment, alignment_ablations, grounding, region_captions, alignment_scoring)

@@ -1,0 +1,67 @@
+"""Tables of pictures, sentences and metrics, and of every packaged weight's retrieval."""
+
+from tables.reading import RECALL_HEADINGS, both_ways, dated, measured, result, table
+
+
+def backbones() -> str:
+    found = result("backbones")
+    header = ["backbone", "pixels", "crop", "dev Sum", "R@10 sentences", "R@10 pictures", "images/s", "speed"]
+    rows = [[*list(row.values())[:-1], f"{row['relative_speed']:.2f}×"] for row in found["rows"]]
+    note = f"Probe trained on {found['train_images']:,} Flickr8K training pictures, mean of {found['seeds']} seeds."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/backbones.py")
+
+
+def regions() -> str:
+    found = result("regions")
+    rows: list[list[object]] = [
+        [name, row["regions"], f"{row['recall']:.1f} %", f"{row['mean_best_iou']:.3f}", row["cpu_ms_per_image"]]
+        for name, entries in found["rows"].items()
+        for row in entries
+    ]
+    header = ["scheme", "regions", "recall at IoU 0.5", "mean best IoU", "CPU ms per image"]
+    note = (
+        f"{found['n_boxes']:,} boxes of {found['n_images']} Flickr8K {found['split']} pictures, seed {found['seed']}."
+    )
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/regions.py")
+
+
+def pipeline() -> str:
+    found = result("pipeline")
+    header = ["network alone", "whole pipeline", "median ratio"]
+    cells = [f"{found['network_images_per_second']} images/s", f"{found['pipeline_images_per_second']} images/s"]
+    note = f"{found['data']}, {found['workers']} workers, median of {found['rounds']} rounds."
+    return dated(table(header, [[*cells, found["median_ratio"]]]) + f"\n{note}", found, "python benchmarks/pipeline.py")
+
+
+def caption_metrics() -> str:
+    found = result("caption_metrics")
+    rows: list[list[object]] = [
+        [name, f"{row['seesay_s']:.2f} s", f"{row['pycocoevalcap_s']:.2f} s", f"{row['ratio']:.1f}×",
+         f"{row['largest_difference']:.0e}"]
+        for name, row in found["rows"].items()
+    ]  # fmt: skip
+    header = ["metric", "seesay", "pycocoevalcap", "faster", "largest difference"]
+    note = f"{found['n_images']:,} images with {found['references_per_image']} references each; CPU time."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/caption_metrics.py")
+
+
+def noun_phrases() -> str:
+    found = result("noun_phrases")
+    rows: list[list[object]] = [
+        [name, row.get("precision", "–"), row["recall"], row.get("f1", "–")] for name, row in found["rows"].items()
+    ]
+    note = f"Exact spans against the {found['n_phrases']:,} annotated phrases of Flickr8K {found['split']}, in percent."
+    header = ["noun phrases", "precision", "recall", "F1"]
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/noun_phrases.py")
+
+
+def weights() -> str:
+    rows: list[list[object]] = [
+        [f"`{name}`", key, *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]]
+        for name, key, report in measured("sum")
+    ]
+    header = ["weights", "data", *RECALL_HEADINGS, "Sum", "date"]
+    return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data DATA --split SPLIT`.\n"
+
+
+TABLES = (backbones, regions, pipeline, caption_metrics, noun_phrases, weights)

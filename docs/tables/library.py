@@ -1,0 +1,54 @@
+"""Tables of docs/library.md."""
+
+from tables.reading import dated, result, table
+
+
+def calibration() -> str:
+    found = result("calibration")
+    rows: list[list[object]] = [
+        [f"{row['from']:.2f} – {row['to']:.2f}", f"{row['said']:.3f}", f"{row['true']:.3f}", f"{row['pairs']:,}"]
+        for row in found["reliability"]
+    ]
+    header = ["probability", "said on average", "true", "pairs of a query and a photo"]
+    note = f"Fitted on {found['fitted_on']}, judged on {found['judged_on']}."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/calibration.py")
+
+
+def library_indexing() -> str:
+    found = result("library")
+    rows: list[list[object]] = [
+        [
+            row["photos"],
+            f"{row['indexed_photos_per_second']:.1f}",
+            f"{row['network_photos_per_second']:.1f}",
+            f"{100 * row['share_of_time_outside_the_network']:.0f} %",
+            f"{row['peak_megabytes']} MB",
+        ]
+        for row in found["index"]
+    ]
+    header = ["photos", "indexed a second", "network alone", "time outside the network", "peak memory"]
+    return dated(table(header, rows), found, "python benchmarks/library.py")
+
+
+def library_queries() -> str:
+    found = result("library")
+    rows: list[list[object]] = [
+        [
+            f"{row['photos']:,}",
+            f"{row['cold_seconds']:.2f} s",
+            f"{row['torch_over_cold']:.1f}×",
+            f"{row['warm_milliseconds']:.1f} ms",
+            f"{row['peak_megabytes']} MB",
+        ]
+        for row in found["query"]
+    ]
+    header = ["photos", "a whole command", "with torch's encoder", "asked again in one process", "peak memory"]
+    scan = found["rescan"]
+    note = (
+        f"Looking for changes among {scan['files']:,} files takes {scan['seconds']:.1f} s, {scan['over_listing']:.1f}× "
+        "what listing them takes. Vectors beyond the 1,000 real ones are random."
+    )
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/library.py")
+
+
+TABLES = (calibration, library_indexing, library_queries)
