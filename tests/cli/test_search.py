@@ -133,7 +133,7 @@ def test_json(seesay: Call, indexed: Path, own_library: Path, model: tuple[str, 
     assert (row["width"], row["height"], row["taken"], row["camera"], row["word"]) == (40, 48, None, None, None)
     assert row["score"] > 0.3
     assert set(row) == {
-        "id", "path", "score", "word", "date", "taken", "camera", "width", "height", "copies", "tags",
+        "id", "path", "score", "word", "date", "taken", "camera", "width", "height", "copies", "tags", "box",
     }  # fmt: skip
 
 
@@ -263,3 +263,15 @@ def test_a_warm_search_imports_neither_torch_nor_pictures(indexed: Path) -> None
     command = [sys.executable, "-c", program, "search", "a red picture", indexed, "-n", "1"]
     finished = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert finished.stdout.splitlines()[1:] == ["[]"], finished.stderr
+
+
+def test_regions_are_refused_where_the_library_keeps_none(seesay: Call, indexed: Path) -> None:
+    code, _, err = seesay("search", "a red picture", "--regions", "--no-index")
+    assert code == 2
+    assert "keeps photos as a whole and no regions" in err
+
+
+def test_regions_are_of_one_thing_at_a_time(seesay: Call, indexed: Path) -> None:
+    code, _, err = seesay("search", "red", "--regions", "--minus", "blue", "--plus", "green")
+    assert code == 2
+    assert "--regions looks for one thing, and --plus and --minus ask for more" in err

@@ -1,54 +1,33 @@
 """The second stage looks again at the best photos, and only where the library holds what it needs."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.library.cascade import Blend, find_rescorer
 from seesay.library.library import Library
 from seesay.library.search import Parts, Sentence, find_photos
-from seesay.library.store import Filter, Fingerprint, Store, Vector
-
-COLOURS = {"red": (1, 0, 0), "green": (0, 1, 0), "blue": (0, 0, 1), "white": (1, 1, 1)}
-
-
-class Corners:
-    """Regions are the quarters of a photo, three numbers each; a sentence has a vector for each colour it names."""
-
-    def __init__(self, blend: Blend, variant: str = "1") -> None:
-        self.blend = blend
-        self.fingerprint = Fingerprint("corners", variant, "quarters", 3)
-        self.pixels = 8
-        self.asked: list[tuple[int, str]] = []
-
-    @contextmanager
-    def at_work(self) -> Iterator[Callable[[], None]]:
-        yield lambda: None
-
-    def encode_photos(self, images: Sequence[Image.Image]) -> NDArray[np.float16]:
-        quarters = [np.asarray(image.resize((2, 2), Image.Resampling.BOX)).reshape(4, 3) / 255 for image in images]
-        return np.stack(quarters).astype(np.float16)
-
-    def score(self, regions: Vector, text: str) -> Vector:
-        self.asked.append((len(regions), text))
-        words = np.array([COLOURS[word] for word in text.split() if word in COLOURS], np.float32)  # (T, 3)
-        return np.asarray((regions @ words.T).max(1).sum(1), np.float32)
-
+from seesay.library.store import Filter, Store
 
 ALL = Blend("colours", k=10, weight=1.0, slope=1.0, offset=0.0)
 
 
 @pytest.fixture
+def corners(toy: ModuleType) -> Callable[..., Any]:
+    """The model of quarters, see tests/library/toy.py."""
+    made: Callable[..., Any] = toy.Corners
+    return made
+
+
+@pytest.fixture
 def open_cascade(tmp_path: Path, toy: ModuleType) -> Callable[..., Library]:
-    def open_anew(second: Corners | None) -> Library:
+    def open_anew(second: Any) -> Library:
         return Library(tmp_path / "library", encoder=toy.ColourEncoder(), second=second)
 
     return open_anew
@@ -58,22 +37,26 @@ def scores(library: Library, query: str) -> dict[str, float]:
     return {result.path.stem: result.score for result in library.search(query)}
 
 
-def test_the_best_are_judged_by_their_regions(open_cascade: Callable[..., Library], photos: Path) -> None:
+def test_the_best_are_judged_by_their_regions(
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
+) -> None:
     image = Image.new("RGB", (48, 36), "black")
     image.paste("red", (0, 0, 24, 18))
     image.paste((0, 255, 0), (24, 18, 48, 36))
     image.save(photos / "corners.png")
-    library = open_cascade(Corners(ALL))
+    library = open_cascade(corners(ALL))
     library.index(photos, workers=1)
     found = scores(library, "red green")
     assert found["corners"] == pytest.approx(2.0, abs=0.02)  # red in one quarter, green in another
     assert found["red"] == pytest.approx(1.0, abs=0.02)
 
 
-def test_the_second_model_counts_as_much_as_its_weight(open_cascade: Callable[..., Library], photos: Path) -> None:
+def test_the_second_model_counts_as_much_as_its_weight(
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
+) -> None:
     found = []
     for weight in (0.0, 0.5, 1.0):
-        second = Corners(Blend("colours", 10, weight, 0.25, 0.1))
+        second = corners(Blend("colours", 10, weight, 0.25, 0.1))
         library = open_cascade(second)
         library.index(photos, workers=1)
         found.append(scores(library, "red")["red"])
@@ -82,8 +65,10 @@ def test_the_second_model_counts_as_much_as_its_weight(open_cascade: Callable[..
     assert found[1] == pytest.approx((found[0] + found[2]) / 2, abs=1e-3)
 
 
-def test_no_more_than_k_are_looked_at_again(open_cascade: Callable[..., Library], photos: Path) -> None:
-    second = Corners(Blend("colours", 2, 1.0, 1.0, 0.0))
+def test_no_more_than_k_are_looked_at_again(
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
+) -> None:
+    second = corners(Blend("colours", 2, 1.0, 1.0, 0.0))
     library = open_cascade(second)
     library.index(photos, workers=1)
     assert len(library.search("red", minus=["blue"])) == 4
@@ -91,12 +76,12 @@ def test_no_more_than_k_are_looked_at_again(open_cascade: Callable[..., Library]
 
 
 def test_a_library_without_regions_is_searched_by_stage_one_alone(
-    open_cascade: Callable[..., Library], photos: Path
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
 ) -> None:
     with open_cascade(None) as library:
         library.index(photos, workers=1)
         alone = scores(library, "red")
-    second = Corners(ALL)
+    second = corners(ALL)
     with open_cascade(second) as library:
         Image.new("RGB", (48, 36), "black").save(photos / "later.png")
         library.index(photos, workers=1)
@@ -109,15 +94,19 @@ def test_a_library_without_regions_is_searched_by_stage_one_alone(
         assert second.asked == [(5, "red")]
 
 
-def test_regions_of_other_weights_are_not_used(open_cascade: Callable[..., Library], photos: Path) -> None:
-    open_cascade(Corners(ALL)).index(photos, workers=1)
-    other = Corners(ALL, variant="2")
+def test_regions_of_other_weights_are_not_used(
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
+) -> None:
+    open_cascade(corners(ALL)).index(photos, workers=1)
+    other = corners(ALL, variant="2")
     assert "red" in scores(open_cascade(other), "red")
     assert other.asked == []
 
 
-def test_regions_go_with_their_photo(open_cascade: Callable[..., Library], photos: Path) -> None:
-    library = open_cascade(Corners(ALL))
+def test_regions_go_with_their_photo(
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
+) -> None:
+    library = open_cascade(corners(ALL))
     library.index(photos, workers=1)
     contents = [photo.content for photo in library.latest(9)]
     assert library.store.regions(contents)[contents[0]].shape == (4, 3)
@@ -126,9 +115,55 @@ def test_regions_go_with_their_photo(open_cascade: Callable[..., Library], photo
     assert len(library.store.regions(contents)) == 3
 
 
-def test_a_sentence_without_a_known_word_stays_with_stage_one(store: Store, put: Callable[..., None]) -> None:
+def test_a_phrase_finds_the_region_that_shows_it(
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
+) -> None:
+    image = Image.new("RGB", (48, 36), "black")
+    image.paste("red", (24, 0, 48, 18))
+    image.save(photos / "corner.png")
+    (photos / "red.png").unlink()
+    library = open_cascade(corners(ALL))
+    library.index(photos, workers=1)
+    first, second, *_ = library.search_regions("red")
+    assert first.path.name == "corner.png"
+    assert (first.box, first.word) == ((0.5, 0.0, 1.0, 0.5), None)
+    assert first.score > second.score or second.path.name == "white.png"  # white is red, too
+    assert [hit.path.name for hit in library.search_regions("red", folders=[photos / "2019"])] == [
+        "white.png",
+        "blue.jpg",
+    ]
+    assert len(library.search_regions("red", top=1)) == 1
+
+
+def test_regions_are_refused_where_none_are_kept(
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
+) -> None:
+    with open_cascade(None) as library:
+        library.index(photos, workers=1)
+        with pytest.raises(SeesayError, match="keeps photos as a whole") as refused:
+            library.search_regions("red")
+        assert refused.value.hint is None
+    with pytest.raises(SeesayError, match="keeps photos as a whole") as refused:
+        open_cascade(corners(ALL)).search_regions("red")
+    assert refused.value.hint == "seesay library rebuild"
+
+
+def test_a_search_for_regions_of_nothing_is_refused(
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
+) -> None:
+    library = open_cascade(corners(ALL))
+    library.index(photos, workers=1)
+    with pytest.raises(SeesayError, match="asks for nothing"):
+        library.search_regions("  ")
+    with pytest.raises(SeesayError, match="the best 0 photos"):
+        library.search_regions("red", top=0)
+
+
+def test_a_sentence_without_a_known_word_stays_with_stage_one(
+    store: Store, put: Callable[..., None], corners: Callable[..., Any]
+) -> None:
     put({"/x.jpg": [1.0, 0, 0]})
-    second = Corners(ALL)
+    second = corners(ALL)
     nothing = Sentence(np.zeros(3, np.float32), 1, text="zorblax")
     assert find_photos(store, Parts(fits=(nothing,)), None, Filter(), second=second)[0].score == 0
     assert second.asked == []

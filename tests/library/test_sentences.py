@@ -8,8 +8,10 @@ import torch
 
 from seesay.errors import SeesayError
 from seesay.images.features import FeatureSpec
-from seesay.library.sentences import LONGEST, SentenceEncoder
+from seesay.library.sentences import LONGEST, SentenceEncoder, WordScorer
 from seesay.models import base, pretrained
+from seesay.models.aligner import Aligner
+from seesay.models.dvsa import DVSA, DVSAConfig
 from seesay.models.vse import VSE, VSEConfig
 from seesay.text.vocabulary import Vocabulary
 
@@ -59,6 +61,43 @@ def test_it_equals_torch_with_the_weights_that_ship() -> None:
     np.testing.assert_allclose([encoder(sentence) for sentence in SENTENCES], expected, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"cell": "gru", "magnitudes": "words", "sentence": True, "word_weight": 0.3},
+        {"cell": "gru", "magnitudes": "balanced", "length_power": 0.5},
+        {"cell": "lstm", "magnitudes": "free"},
+    ],
+)
+def test_words_score_regions_as_torch_does(tmp_path: Path, vocabulary: Vocabulary, config: dict[str, object]) -> None:
+    torch.manual_seed(0)
+    small = {"dim": 8, "word_dim": 6, "regions": "windows-5"}
+    model = DVSA(DVSAConfig(**{**small, **config}), vocabulary, FeatureSpec("efficientnet-lite0", 64))  # type: ignore[arg-type]
+    pretrained.save(tmp_path, model, {"name": "toy"})
+    agree_on_regions(tmp_path, torch.randn(3, 5, 8))
+
+
+def test_words_score_regions_as_torch_does_with_the_weights_that_ship() -> None:
+    agree_on_regions(pretrained.find("dvsa-flickr8k").folder, torch.randn(3, 20, 768) / 30)
+
+
+def agree_on_regions(folder: Path, regions: torch.Tensor) -> None:
+    """Both ways score photos alike, and find the same region for a phrase."""
+    model, about = pretrained.load(folder), pretrained.read_about(folder).about
+    assert isinstance(model, Aligner)
+    assert WordScorer.knows(about)
+    scorer = WordScorer(folder, about, model.vocabulary)
+    with torch.inference_mode():
+        expected = model.score(regions, model.encode_texts(SENTENCES)).T.numpy()
+        phrases = [model.encode_texts([sentence]).states[0].sum(0) for sentence in SENTENCES]
+    for row, sentence in enumerate(SENTENCES):
+        np.testing.assert_allclose(scorer(regions.numpy(), sentence), expected[row], rtol=1e-4, atol=1e-5)
+        scores, best = scorer.point(regions.numpy(), sentence)
+        products = (regions @ phrases[row]).numpy()  # (n, N)
+        np.testing.assert_allclose(scores, products.max(1), rtol=1e-4, atol=1e-5)
+        assert best.tolist() == products.argmax(1).tolist()
+
+
 def test_it_reads_as_many_words_as_the_model() -> None:
     assert LONGEST == base.LONGEST
 
@@ -68,6 +107,10 @@ def test_another_family_is_left_to_torch() -> None:
     assert SentenceEncoder.knows(about)
     assert not SentenceEncoder.knows(about | {"family": "hmlstm"})
     assert not SentenceEncoder.knows({"family": "vse", "config": {"encoder": "transformer", "text_pooling": "max"}})
+    words = {"family": "dvsa", "config": {"fragments": "words", "cell": "gru"}}
+    assert WordScorer.knows(words)
+    assert not WordScorer.knows(about)
+    assert not WordScorer.knows({"family": "dvsa", "config": {"fragments": "edges", "cell": "gru"}})
 
 
 def test_weights_that_cannot_be_read_are_named(tmp_path: Path, vocabulary: Vocabulary) -> None:

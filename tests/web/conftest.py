@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import pytest
 from PIL import Image
 
+from seesay.library.cascade import Blend
 from seesay.library.library import Library
 from seesay.web.access import Access, App, Guard
 from seesay.web.app import create_app
@@ -150,7 +151,8 @@ def photos(tmp_path: Path) -> Path:
 @pytest.fixture
 def library(tmp_path: Path, toy: ModuleType, photos: Path) -> Iterator[Library]:
     """That folder, indexed by that model."""
-    with Library(tmp_path / "library", encoder=toy.ColourEncoder()) as library:
+    second = toy.Corners(Blend("colours", k=10, weight=0.0, slope=1.0, offset=0.0))  # which changes no score
+    with Library(tmp_path / "library", encoder=toy.ColourEncoder(), second=second) as library:
         library.index(photos, workers=1)
         yield library
 

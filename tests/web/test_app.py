@@ -38,6 +38,16 @@ def test_a_sentence_finds_what_the_library_finds(browser: Any, library: Library)
     assert first["photo"]["path"] == str(library.search("a red photo")[0].path)
 
 
+def test_regions_come_with_their_boxes(browser: Any, library: Library) -> None:
+    answer = browser.get("/api/regions?q=red&limit=2")
+    expected = library.search_regions("red", top=2)
+    assert names(answer) == [result.path.name for result in expected]
+    assert [tuple(result["box"]) for result in answer.json["results"]] == [result.box for result in expected]
+    assert answer.json["next"] == 2
+    assert browser.get("/api/search?q=red").json["results"][0]["box"] is None
+    assert browser.get("/api/regions?q=+").status == 400
+
+
 def test_results_come_in_pages_that_join_without_gap(browser: Any) -> None:
     whole = names(browser.get("/api/search?q=red"))
     answer = browser.get("/api/search?q=red&limit=3")
@@ -270,7 +280,7 @@ def test_names_that_are_no_text_come_through(browser: Any, library: Library, pho
 def test_every_verb_is_described(browser: Any) -> None:
     described = browser.get("/api/openapi.json").json
     assert set(described["paths"]) == {
-        "/api/search", "/api/photos", "/api/photos/{photo_id}", "/api/photos/{photo_id}/thumbnail",
+        "/api/search", "/api/regions", "/api/photos", "/api/photos/{photo_id}", "/api/photos/{photo_id}/thumbnail",
         "/api/photos/{photo_id}/picture", "/api/photos/{photo_id}/captions", "/api/photos/{photo_id}/explain",
         "/api/status", "/api/index", "/api/failures",
     }  # fmt: skip

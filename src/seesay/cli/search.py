@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,8 @@ import typer
 from seesay.cli.index import Place, complain, describe, printable, progress_when_needed
 
 if TYPE_CHECKING:
+    from PIL import Image
+
     from seesay.library.library import Library
     from seesay.library.likeness import Part
     from seesay.library.search import Result
@@ -49,6 +51,9 @@ def search(
         float | None, typer.Option(metavar="SCORE", help="Leave out what scores less, such as 0.5.")
     ] = None,
     sort: Annotated[str, typer.Option(help="score, or date: the same photos, latest first.")] = "score",
+    regions: Annotated[
+        bool, typer.Option("--regions", help="Look for it in every part of the photos, and say in which it is.")
+    ] = False,
     refresh: Annotated[bool, typer.Option("--index/--no-index", help="Look for new photos first.")] = True,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw a contact sheet: PNG, JPEG or WebP.")
@@ -60,24 +65,28 @@ def search(
     """Find photos by a sentence. Folders are indexed first, which the first time takes a while.
 
     A percentage is the probability that people would describe the photo so: likely from 30 %, maybe from 10 %.
-    With --like it is the similarity instead. Copies of a photo are shown once.
+    With --like and --regions it is the similarity instead. Copies of a photo are shown once.
     """
+    from functools import partial
+
     from seesay.library.filters import read_filter
     from seesay.library.library import Library
 
     queries, folders = _understand(things or [], bool(like or plus))
     where = read_filter(after=after, before=before, within=within, camera=camera, tag=tag)
     examples = _examples(like or [], box)
+    if regions:
+        _refuse_beside_regions({"--like": like, "--plus": plus, "--minus": minus})
     with Library(library) as opened:
         if refresh:
             _refresh(opened, folders, quiet=as_json or paths0)
+        find = opened.search_regions if regions else partial(
+            opened.search, like=examples, plus=plus or (), minus=minus or ()
+        )  # fmt: skip
         answers = []
         for query in queries:
             _warn_of_unknown_words(opened, [query, *(plus or ()), *(minus or ())])
-            results = opened.search(
-                query, folders=folders, like=examples, plus=plus or (), minus=minus or (), where=where, top=top,
-                min_score=min_score, sort=sort,
-            )  # fmt: skip
+            results = find(query, folders=folders, where=where, top=top, min_score=min_score, sort=sort)
             answers.append((query, results))
         if output is not None:
             _draw(opened, answers, output)
@@ -118,6 +127,17 @@ def _examples(photos: Sequence[Path], box: str) -> "Sequence[Path | Part]":
     if box and not photos:
         raise SeesayError("a box is a part of a photo, and there is none", hint=f"--like PHOTO --box {box}")
     return [Part(photo, read_box(box)) for photo in photos] if box else photos
+
+
+def _refuse_beside_regions(others: Mapping[str, object]) -> None:
+    from seesay.errors import SeesayError
+
+    if given := [name for name, value in others.items() if value]:
+        raise SeesayError(
+            f"--regions looks for one thing, and {' and '.join(given)} ask for more",
+            allowed="a query alone",
+            hint='seesay search "red bus" --regions',
+        )
 
 
 def _is_folder(thing: str) -> bool:
@@ -168,8 +188,9 @@ def _print_lines(answers: Sequence[tuple[str, list["Result"]]]) -> None:
             typer.echo(f"{'' if place == 0 else chr(10)}# {query}")
         for result in results:
             score = f"{100 * result.score:3.0f} % {result.word:<8}" if result.word else f"{result.score:5.2f}"
+            box = "".join(f"{100 * edge:4.0f}" for edge in result.box) + " %  " if result.box else ""
             copies = f"  (+{len(result.copies)})" if result.copies else ""
-            typer.echo(f"{score}  {result.photo.date[:10]}  {printable(result.path)}{copies}")
+            typer.echo(f"{score}  {box}{result.photo.date[:10]}  {printable(result.path)}{copies}")
 
 
 def _print_json(opened: "Library", answers: Sequence[tuple[str, list["Result"]]], *, many: bool) -> None:
@@ -202,6 +223,7 @@ def _rows(results: Sequence["Result"]) -> Iterator[dict[str, Any]]:
             "height": photo.height,
             "copies": [str(copy.path) for copy in result.copies],
             "tags": list(result.tags),
+            "box": [round(edge, 4) for edge in result.box] if result.box else None,
         }
 
 
@@ -210,7 +232,7 @@ def _draw(opened: "Library", answers: Sequence[tuple[str, list["Result"]]], outp
 
     cells = [
         Cell(
-            opened.thumbnail(result.photo.id),
+            _thumbnail(opened, result),
             printable(Path(result.path.name)),
             f"{100 * result.score:.0f} % {result.word}" if result.word else f"{result.score:.2f}",
         )
@@ -220,3 +242,14 @@ def _draw(opened: "Library", answers: Sequence[tuple[str, list["Result"]]], outp
     if cells:
         save_picture(draw_sheet(cells, title=" · ".join(query for query, _ in answers), n_lines=2), output)
         typer.echo(f"seesay: drawn to {output}", err=True)
+
+
+def _thumbnail(opened: "Library", result: "Result") -> "bytes | Image.Image | None":
+    """The small picture of a photo, with the box of what was found in it."""
+    thumbnail = opened.thumbnail(result.photo.id)
+    if thumbnail is None or result.box is None:
+        return thumbnail
+    from seesay.explain.overlay import Mark, draw_boxes
+    from seesay.images.io import open_image
+
+    return draw_boxes(open_image(thumbnail), [Mark(result.box)])

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
     from seesay.images.features import Features
     from seesay.library.search import Sentence
+    from seesay.library.sentences import WordScorer
     from seesay.models.aligner import Aligner
+
+Boxes = NDArray[np.float32]
 
 DEFAULT = "dvsa"
 """The weights of the second stage, where they are installed."""
@@ -103,6 +106,9 @@ class Rescorer(Protocol):
     def score(self, regions: Vector, text: str) -> Vector:
         """How well photos whose regions are given, (n, N, D), fit a sentence: (n,)."""
 
+    def point(self, regions: Vector, text: str) -> tuple[Vector, Boxes]:
+        """The region of each photo that fits a phrase best: its score (n,) and its box (n, 4)."""
+
 
 class AlignerRescorer:
     """Trained weights of an aligner, by name or folder; `blend` is for those whose config.json has none."""
@@ -148,12 +154,33 @@ class AlignerRescorer:
         same = first.fingerprint.features == self.fingerprint.features
         return same and set(first.matcher.outputs) <= set(self.aligner.outputs)
 
+    @cached_property
+    def _without_torch(self) -> "WordScorer | None":
+
+        about = self._encoder.about
+        return WordScorer(self._encoder.folder, about, self._encoder.vocabulary) if WordScorer.knows(about) else None
+
     def score(self, regions: Vector, text: str) -> Vector:
+        if self._without_torch is not None:
+            return self._without_torch(regions, text)
         import torch
 
         with torch.inference_mode():
-            scores = self.aligner.score(torch.from_numpy(regions), self.aligner.encode_texts([text]))
+            scores = self.aligner.score(torch.from_numpy(regions).float(), self.aligner.encode_texts([text]))
         return np.asarray(scores[:, 0].numpy(), np.float32)
+
+    def point(self, regions: Vector, text: str) -> tuple[Vector, Boxes]:
+        if self._without_torch is not None:
+            from seesay.images.regions import fixed_regions
+
+            scores, best = self._without_torch.point(regions, text)
+            return scores, fixed_regions(self._encoder.about["config"]["regions"])[best]
+        import torch
+
+        with torch.inference_mode():
+            phrase = self.aligner.encode_texts([text]).states[0].sum(0)
+            products = (torch.from_numpy(regions).float() @ phrase).numpy()  # (n, N)
+        return products.max(1), self.aligner.boxes[products.argmax(1)]
 
 
 def encode_both(

@@ -92,7 +92,8 @@ class WeightsEncoder:
         return Calibration.from_table(found, str(self.folder / "config.json")) if found else None
 
     @cached_property
-    def _vocabulary(self) -> Any:
+    def vocabulary(self) -> Any:
+        """The words that the model has learned."""
         from seesay.text.vocabulary import Vocabulary
 
         path = self.folder / "vocabulary.json"
@@ -105,7 +106,7 @@ class WeightsEncoder:
     def _sentences(self) -> Any:
         from seesay.library.sentences import SentenceEncoder
 
-        return SentenceEncoder(self.folder, self.about, self._vocabulary) if SentenceEncoder.knows(self.about) else None
+        return SentenceEncoder(self.folder, self.about, self.vocabulary) if SentenceEncoder.knows(self.about) else None
 
     def encode_text(self, text: str) -> Vector:
         if self._sentences is not None:
@@ -119,7 +120,7 @@ class WeightsEncoder:
         return np.asarray(found[0].numpy(), np.float32)
 
     def count_words(self, text: str) -> dict[str, int]:
-        vocabulary = self._vocabulary
+        vocabulary = self.vocabulary
         rows = {word: vocabulary.encode([word])[0] for word in content_words(text)}
         return {word: vocabulary.counts[row] if word in vocabulary else 0 for word, row in rows.items()}
 

@@ -1,47 +1,25 @@
 """A person's library of photos, with everything that one does with it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from seesay.errors import SeesayError
 from seesay.library.cascade import Rescorer, find_rescorer
 from seesay.library.encoding import Encoder, WeightsEncoder
-from seesay.library.likeness import Part, Source, find_photo, open_part
+from seesay.library.likeness import Part, Source, find_photo, vector_of
 from seesay.library.places import absolute, library_dir, resolve_folder, root_of, without
-from seesay.library.search import Parts, Result, Sentence, find_photos
+from seesay.library.search import Parts, Result, find_photos, find_regions, read_sentence
 from seesay.library.sqlite import SqliteStore
-from seesay.library.store import Counts, Failure, Filter, Fingerprint, Folder, Photo, Store, Vector
-from seesay.library.tags import find_clues
+from seesay.library.status import Status
+from seesay.library.store import Failure, Filter, Folder, Photo, Store
 
 if TYPE_CHECKING:
     from seesay.library.index import Indexed, Progress
 
 DEFAULT_MODEL = "vse"
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """What a library holds and where.
-
-    Attributes:
-        folders: The indexed folders with how much of each.
-        agrees: Whether the vectors are those of the weights that are installed.
-        second: The weights of the second stage, if the library holds what it needs.
-        could_look_again: Whether there is a second stage that the library holds nothing for.
-    """
-
-    name: str
-    fingerprint: Fingerprint | None
-    agrees: bool
-    counts: Counts
-    folders: tuple[tuple[Folder, Counts], ...]
-    second: str | None = None
-    could_look_again: bool = False
 
 
 class Library:
@@ -188,38 +166,50 @@ class Library:
         """
         self._agree()
         parts = Parts(
-            fits=tuple(self._sentence(text) for text in (query, *plus) if text.strip()),
-            unlike=tuple(self._sentence(text) for text in minus if text.strip()),
-            like=tuple(self._vector_of(photo) for photo in like),
+            fits=tuple(read_sentence(self.encoder, text) for text in (query, *plus) if text.strip()),
+            unlike=tuple(read_sentence(self.encoder, text) for text in minus if text.strip()),
+            like=tuple(vector_of(self.store, self.encoder, photo) for photo in like),
         )
-        where = where or Filter()
-        if folders:
-            where = replace(where, folders=tuple(resolve_folder(folder) for folder in folders))
         own = [part.photo if isinstance(part, Part) else part for part in like]
         return find_photos(
-            self.store, parts, self.encoder.calibration, where, second=self._stored_second(),
+            self.store, parts, self.encoder.calibration, _within(where, folders), second=self._stored_second(),
             without=[find_photo(self.store, photo).content for photo in own if isinstance(photo, int)],
             top=top, min_score=min_score, sort=sort,
         )  # fmt: skip
 
-    def _sentence(self, text: str) -> Sentence:
-        counts = self.encoder.count_words(text)
-        vector, clues = self.encoder.encode_text(text), find_clues(counts)
-        if clues and not any(counts.values()):
-            vector = np.zeros_like(vector)  # words that were never seen have no direction
-        return Sentence(vector, len(counts), clues, text)
+    def search_regions(
+        self,
+        phrase: str,
+        *,
+        folders: Sequence[Path | str] = (),
+        where: Filter | None = None,
+        top: int = 20,
+        min_score: float | None = None,
+        sort: str = "score",
+    ) -> list[Result]:
+        """The photos that show what a phrase says somewhere, be it small, each with the box of where that is.
 
-    def _vector_of(self, like: Source | Part) -> Vector:
-        if isinstance(like, int):
-            content = find_photo(self.store, like).content
-            return self.store.vectors([content])[content]
-        from seesay.images.io import open_image
-
-        if isinstance(like, Part):
-            image = open_part(self.store, like)
-        else:
-            image = open_image(like, at_least=self.encoder.pixels)
-        return np.asarray(self.encoder.encode_photos([image])[0][0], np.float32)
+        Raises:
+            SeesayError: The library keeps no regions.
+        """
+        self._agree()
+        second = self._stored_second()
+        if second is None:
+            raise SeesayError(
+                f"the library {self.store.name} keeps photos as a whole and no regions of them",
+                hint="seesay library rebuild" if self.second else None,
+            )
+        if not phrase.strip():
+            raise SeesayError("the query asks for nothing", allowed="a few words, such as 'red bus'")
+        return find_regions(
+            self.store,
+            read_sentence(self.encoder, phrase),
+            second,
+            _within(where, folders),
+            top=top,
+            min_score=min_score,
+            sort=sort,
+        )
 
     def latest(self, n: int = 20, *, skip: int = 0, where: Filter | None = None) -> list[Photo]:
         """The photos of the latest dates, without so many of the very latest."""
@@ -302,3 +292,9 @@ class Library:
                 for folder in self.store.folders()
                 if folder.path.is_dir()
             }
+
+
+def _within(where: Filter | None, folders: Sequence[Path | str]) -> Filter:
+    """A filter that lets through what lies below folders, too."""
+    found = where or Filter()
+    return replace(found, folders=tuple(resolve_folder(folder) for folder in folders)) if folders else found

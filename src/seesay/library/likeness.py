@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from seesay.errors import SeesayError
-from seesay.library.store import Photo, Store
+from seesay.library.store import Photo, Store, Vector
 
 if TYPE_CHECKING:
     from PIL import Image
+
+    from seesay.library.encoding import Encoder
 
 Box = tuple[float, float, float, float]
 Source = Path | str | bytes | int
@@ -110,3 +114,14 @@ def open_part(store: Store, part: Part) -> "Image.Image":
 
     source = part.photo
     return cut_out(open_image(read_photo(find_photo(store, source)) if isinstance(source, int) else source), part.box)
+
+
+def vector_of(store: Store, encoder: "Encoder", like: Source | Part) -> Vector:
+    """The unit vector (D,) of a photo, or of a part of one."""
+    if isinstance(like, int):
+        content = find_photo(store, like).content
+        return store.vectors([content])[content]
+    from seesay.images.io import open_image
+
+    image = open_part(store, like) if isinstance(like, Part) else open_image(like, at_least=encoder.pixels)
+    return np.asarray(encoder.encode_photos([image])[0][0], np.float32)

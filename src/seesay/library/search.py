@@ -15,8 +15,10 @@ import numpy as np
 from seesay.errors import SeesayError
 from seesay.library.calibration import Calibration, word_for
 from seesay.library.cascade import Rescorer, look_again
+from seesay.library.encoding import Encoder
+from seesay.library.likeness import Box
 from seesay.library.store import Filter, Hit, Photo, Store, Vector
-from seesay.library.tags import Clue, shown_names
+from seesay.library.tags import Clue, find_clues, shown_names
 
 SORTS = ("score", "date")
 NEAR_IDENTICAL = 0.96
@@ -45,6 +47,15 @@ class Sentence:
     @property
     def classes(self) -> set[int]:
         return {number for clue in self.clues for number in clue.classes}
+
+
+def read_sentence(encoder: Encoder, text: str) -> Sentence:
+    """A part of a query as a person has written it."""
+    counts = encoder.count_words(text)
+    vector, clues = encoder.encode_text(text), find_clues(counts)
+    if clues and not any(counts.values()):
+        vector = np.zeros_like(vector)  # words that were never seen have no direction
+    return Sentence(vector, len(counts), clues, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,7 @@ class Result:
         word: The probability in a word; None where the score is none.
         copies: The same photo under other paths: the same bytes, or so near that they are the same picture.
         tags: What the image classifier calls it, likeliest first.
+        box: Where in the photo it is, in a search for regions: left, top, right, bottom as fractions.
     """
 
     photo: Photo
@@ -84,6 +96,7 @@ class Result:
     word: str | None
     copies: tuple[Photo, ...] = ()
     tags: tuple[str, ...] = ()
+    box: Box | None = None
 
     @property
     def path(self) -> Path:
@@ -111,10 +124,7 @@ def find_photos(
         min_score: Leave out what scores less.
         sort: `score`, best first, or `date`, those same photos latest first.
     """
-    if sort not in SORTS:
-        raise SeesayError(f"cannot sort by {sort!r}", allowed=SORTS)
-    if top < 1:
-        raise SeesayError(f"the best {top} photos are wanted", allowed="1 or more")
+    _check(top, sort)
     if not parts.fits and not parts.like:
         raise SeesayError("the query asks for nothing", allowed="a sentence, or a photo to be like")
     direction = parts.direction()
@@ -133,11 +143,54 @@ def find_photos(
         if len(results) >= top or len(found) < n:
             break
         n *= 4  # so many copies that too few photos are left
-    results = [result for result in results if min_score is None or result.score >= min_score][:top]
+    return _shown(store, results, top, min_score, sort)
+
+
+def find_regions(
+    store: Store,
+    phrase: Sentence,
+    second: Rescorer,
+    where: Filter,
+    *,
+    top: int = 20,
+    min_score: float | None = None,
+    sort: str = "score",
+) -> list[Result]:
+    """The photos that show something in one of their regions, each with that region.
+
+    Of the photos whose one vector is nearest the second model looks at many more than in a search for photos: what
+    fills a corner is not what the photo as a whole is like. Scores are inner products, of use for their order only.
+    """
+    _check(top, sort)
+    hits = store.nearest(phrase.vector, max(_CANDIDATES, 2 * top), where, _worth(store, Parts(fits=(phrase,)))[0])
+    regions = store.regions([hit.photos[0].content for hit in hits])
+    hits = [hit for hit in hits if hit.photos[0].content in regions]
+    if not hits or not phrase.vector.any():
+        return []
+    scores, boxes = second.point(np.stack([regions[hit.photos[0].content] for hit in hits]), phrase.text)
+    order = np.argsort(-scores, kind="stable")
+    placed = {hits[row].photos[0].content: boxes[row].tolist() for row in order}
+    results = _fold([(float(scores[row]), None, hits[row]) for row in order])
+    return [
+        replace(result, box=tuple(placed[result.photo.content]))
+        for result in _shown(store, results, top, min_score, sort)
+    ]
+
+
+def _check(top: int, sort: str) -> None:
+    if sort not in SORTS:
+        raise SeesayError(f"cannot sort by {sort!r}", allowed=SORTS)
+    if top < 1:
+        raise SeesayError(f"the best {top} photos are wanted", allowed="1 or more")
+
+
+def _shown(store: Store, results: Sequence[Result], top: int, min_score: float | None, sort: str) -> list[Result]:
+    """The best of what was found, in the order in which it is wanted, with tags."""
+    best = [result for result in results if min_score is None or result.score >= min_score][:top]
     if sort == "date":
-        results.sort(key=lambda result: result.photo.date, reverse=True)
-    tags = store.tags([result.photo.content for result in results])
-    return [replace(result, tags=shown_names(tags.get(result.photo.content, ()))) for result in results]
+        best.sort(key=lambda result: result.photo.date, reverse=True)
+    tags = store.tags([result.photo.content for result in best])
+    return [replace(result, tags=shown_names(tags.get(result.photo.content, ()))) for result in best]
 
 
 def _worth(store: Store, parts: Parts) -> list[dict[int, float]]:

@@ -1,14 +1,17 @@
-"""The sentence side of a joint embedding in NumPy, for queries.
+"""The sentence side of trained weights in NumPy, for queries.
 
 Importing torch takes longer than everything else that a search does. A query is one short sentence, and its encoder a
-few matrix products: this reads the same weights and gives the same vector as `seesay.models.vse.VSE.encode_texts`.
+few matrix products: this reads the same weights and gives what `seesay.models.vse.VSE.encode_texts` and
+`seesay.models.dvsa.DVSA.score` give.
 """
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from seesay.errors import SeesayError
@@ -18,17 +21,25 @@ from seesay.text.vocabulary import UNKNOWN, Vocabulary
 LONGEST = 100
 """Words of a query that are read, as many as the model itself reads."""
 
-_SUPPORTED = {"encoder": ("gru", "lstm", "mean"), "text_pooling": ("max", "mean", "last")}
+_RECURRENT = ("gru", "lstm")
+_SUPPORTED: dict[str, dict[str, tuple[str, ...]]] = {
+    "vse": {"encoder": (*_RECURRENT, "mean"), "text_pooling": ("max", "mean", "last")},
+    "dvsa": {"fragments": ("words",), "cell": _RECURRENT},
+}
+_TINY = 1e-12
+
 Weights = Mapping[str, Vector]
 
 
-class SentenceEncoder:
-    """Encodes queries with the weights in a folder.
+class _Reader:
+    """Reads sentences with the weights in a folder.
 
     Args:
         folder: Of trained weights.
         about: What its config.json says.
     """
+
+    family: str
 
     def __init__(self, folder: Path, about: Mapping[str, Any], vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -36,42 +47,102 @@ class SentenceEncoder:
         path = folder / "model.safetensors"
         try:
             file: Any = safe_open(path, framework="np")
-            names = [name for name in file.keys() if name.startswith("encoder.")]  # noqa: SIM118 - it is no mapping
+            names = [name for name in file.keys() if name.startswith(("encoder.", "W_d."))]  # noqa: SIM118 - no mapping
             self._weights = {name: file.get_tensor(name).astype(np.float32) for name in names}
             self._embedding = file.get_slice("embedding.weight")  # of thousands of words a query needs a few
         except (OSError, SafetensorError) as error:
             raise SeesayError(f"cannot read the weights {path}: {error}") from error
 
-    @staticmethod
-    def knows(about: Mapping[str, Any]) -> bool:
+    @classmethod
+    def knows(cls, about: Mapping[str, Any]) -> bool:
         """Whether weights are of a model that is written out here."""
-        config = about["config"]
-        return about["family"] == "vse" and all(config.get(key) in allowed for key, allowed in _SUPPORTED.items())
+        config, supported = about["config"], _SUPPORTED[cls.family]
+        return about["family"] == cls.family and all(config.get(key) in allowed for key, allowed in supported.items())
+
+    def _read(self, sentence: str) -> Vector:
+        """The vectors of its words, (T, word_dim); an empty sentence counts as one unknown word."""
+        rows = self.vocabulary.encode(sentence)[:LONGEST] or [UNKNOWN]
+        return np.concatenate([self._embedding[row : row + 1] for row in rows]).astype(np.float32)
+
+    def _states(self, words: Vector, cell: str, *, bidirectional: bool) -> list[Vector]:
+        """The states of the recurrent encoder in each direction: (T, hidden) each."""
+        run = _gru if cell == "gru" else _lstm
+        states = [run(words, self._directions["rightward"])]
+        if bidirectional:
+            states.append(run(words[::-1], self._directions["leftward"])[::-1])
+        return states
+
+    @cached_property
+    def _directions(self) -> dict[str, Weights]:
+        found: dict[str, dict[str, Vector]] = {}
+        for name, value in self._weights.items():
+            if name.startswith("encoder.directions."):
+                _, _, direction, key = name.split(".")
+                found.setdefault(direction, {})[key] = value
+        return dict(found)
+
+
+class SentenceEncoder(_Reader):
+    """Encodes queries as a joint embedding does."""
+
+    family = "vse"
 
     def __call__(self, sentence: str) -> Vector:
-        """The unit vector (D,) of a sentence; an empty one counts as one unknown word."""
-        rows = self.vocabulary.encode(sentence)[:LONGEST] or [UNKNOWN]
-        words = np.concatenate([self._embedding[row : row + 1] for row in rows]).astype(np.float32)  # (T, word_dim)
+        """The unit vector (D,) of a sentence."""
+        words = self._read(sentence)
         if self.config["encoder"] == "mean":
-            pooled = self._weights["encoder.weight"] @ words.mean(0) + self._weights["encoder.bias"]
-        else:
-            pooled = self._recurrent(words)
-        return np.asarray(pooled / max(float(np.linalg.norm(pooled)), 1e-12), np.float32)
-
-    def _recurrent(self, words: Vector) -> Vector:
-        run = _gru if self.config["encoder"] == "gru" else _lstm
-        states = [run(words, self._direction("rightward"))]  # (T, hidden) each
-        if self.config["bidirectional"]:
-            states.append(run(words[::-1], self._direction("leftward"))[::-1])
+            return _unit(self._weights["encoder.weight"] @ words.mean(0) + self._weights["encoder.bias"])
+        states = self._states(words, self.config["encoder"], bidirectional=self.config["bidirectional"])
         if self.config["text_pooling"] == "last":
-            last: Vector = np.concatenate([states[0][-1], *(state[0] for state in states[1:])])
-            return last
+            return _unit(np.concatenate([states[0][-1], *(state[0] for state in states[1:])]))
         pool: Callable[..., Vector] = np.max if self.config["text_pooling"] == "max" else np.mean
-        return pool(np.concatenate(states, 1), axis=0)
+        return _unit(pool(np.concatenate(states, 1), axis=0))
 
-    def _direction(self, name: str) -> Weights:
-        start = f"encoder.directions.{name}."
-        return {key.removeprefix(start): value for key, value in self._weights.items() if key.startswith(start)}
+
+class WordScorer(_Reader):
+    """Scores photos by what their regions have to do with the words of a query, as DVSA does."""
+
+    family = "dvsa"
+
+    def __call__(self, regions: Vector, sentence: str) -> Vector:
+        """The scores (n,) of photos whose regions are given, (n, N, D), the whole picture first."""
+        words, whole = self._fragments(sentence)
+        scores: Vector = _products(regions, words).max(1).sum(1)
+        if whole is not None:
+            scores = self.config["word_weight"] * scores + _unit(regions[:, 0].astype(np.float32)) @ whole
+        return scores
+
+    def point(self, regions: Vector, sentence: str) -> tuple[Vector, NDArray[np.intp]]:
+        """The region of each photo that a phrase as a whole fits best: its score (n,), and which it is (n,)."""
+        words, whole = self._fragments(sentence)
+        phrase = words.sum(0, keepdims=True) + (0 if whole is None else whole)
+        scores = _products(regions, phrase)[..., 0]  # (n, N)
+        return scores.max(1), scores.argmax(1)
+
+    def _fragments(self, sentence: str) -> tuple[Vector, Vector | None]:
+        """The vectors of its words (T, D), and the unit vector (D,) of it all, where the model has one."""
+        states = np.concatenate(self._states(self._read(sentence), self.config["cell"], bidirectional=True), 1)
+        words = self._balance(states @ self._weights["W_d.weight"].T + self._weights["W_d.bias"])
+        return words, _unit(states.max(0)) if self.config["sentence"] else None
+
+    def _balance(self, words: Vector) -> Vector:
+        """Let the words share what the score is made of."""
+        share = len(words) ** -self.config["length_power"]
+        if self.config["magnitudes"] != "free":
+            share /= np.sqrt(np.square(words).sum(-1) + _TINY).sum()
+        return np.asarray(share * words, np.float32)
+
+
+def _products(regions: Vector, words: Vector) -> Vector:
+    """Inner products of all regions with all words: (n, N, D), (T, D) → (n, N, T)."""
+    n, n_regions, dim = regions.shape
+    flat = regions.reshape(n * n_regions, dim).astype(np.float32)
+    return np.asarray((flat @ words.T).reshape(n, n_regions, len(words)), np.float32)
+
+
+def _unit(vectors: Vector) -> Vector:
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, _TINY), np.float32)
 
 
 def _gru(x: Vector, weights: Weights) -> Vector:

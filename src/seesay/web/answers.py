@@ -6,8 +6,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 import seesay
-from seesay.library.library import Status
+from seesay.library.likeness import Box
 from seesay.library.search import Result
+from seesay.library.status import Status
 from seesay.library.store import Failure, Photo, Tags
 from seesay.library.tags import shown_names
 from seesay.web.indexing import Progress
@@ -53,6 +54,7 @@ class ResultAnswer(BaseModel):
     word: str | None = Field(description="The probability in a word: likely, maybe or unlikely.")
     copies: list[PhotoAnswer] = Field(description="The same photo under other paths.")
     tags: list[str]
+    box: Box | None = Field(description="Where in the photo it is, in a search for regions.")
 
     @classmethod
     def of(cls, result: Result) -> "ResultAnswer":
@@ -62,6 +64,7 @@ class ResultAnswer(BaseModel):
             word=result.word,
             copies=[PhotoAnswer.of(copy) for copy in result.copies],
             tags=list(result.tags),
+            box=result.box,
         )
 
 
@@ -103,7 +106,7 @@ class WordAnswer(BaseModel):
     known: bool = Field(description="Whether the model has learned it.")
     probability: float | None = Field(description="That the photo shows it, where the model is calibrated.")
     heat: list[list[int]] = Field(description="Rows of a map over the photo, 0 cold to 100 hot.")
-    box: tuple[float, float, float, float] | None = Field(
+    box: Box | None = Field(
         description="The region that it speaks of most: left, top, right, bottom as fractions of the photo."
     )
     place: str | None = Field(description="Where that is, in words.")

@@ -1,12 +1,14 @@
 """What the routes of the server share: the library, the models, and a lane for each kind of work."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from seesay.errors import SeesayError
 from seesay.library.library import Library
 from seesay.library.likeness import Part, Source
+from seesay.library.search import Result
 from seesay.library.store import Filter
 from seesay.library.tags import find_clues
 from seesay.web.answers import ResultAnswer, SearchAnswer, StatusAnswer
@@ -55,11 +57,16 @@ class Desk:
 
     def search(self, asked: Question, like: Sequence[Source | Part] = ()) -> SearchAnswer:
         """Answer a search, perhaps for what is like photos, or parts of them."""
+        return self._answer(asked, partial(self.library.search, like=like, plus=asked.plus, minus=asked.minus))
+
+    def search_regions(self, asked: Question) -> SearchAnswer:
+        """Answer a search for parts of photos."""
+        return self._answer(asked, self.library.search_regions)
+
+    def _answer(self, asked: Question, find: Callable[..., list[Result]]) -> SearchAnswer:
         page = asked.page
-        results = self.library.search(
-            asked.q, like=like, plus=asked.plus, minus=asked.minus, where=asked.where,
-            top=BY_DATE if asked.sort == "date" else page.end + 1, sort=asked.sort,
-        )  # fmt: skip
+        top = BY_DATE if asked.sort == "date" else page.end + 1
+        results = find(asked.q, where=asked.where, top=top, sort=asked.sort)
         counts = self.library.encoder.count_words(" ".join([asked.q, *asked.plus, *asked.minus]))
         return SearchAnswer(
             query=asked.q,

@@ -19,6 +19,7 @@ LARGEST_UPLOAD = 32 * 1024 * 1024
 SLOWEST_UPLOAD = 60.0
 """Seconds within which an uploaded photo has to have arrived."""
 
+_SORTS = f"^({'|'.join(SORTS)})$"
 _FOR_EVER = {"cache-control": "private, max-age=31536000, immutable"}
 _JPEG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/jpeg": {}}}}
 _GONE: dict[int | str, dict[str, Any]] = {status: {"model": answers.ErrorAnswer} for status in (404, 409)}
@@ -40,7 +41,7 @@ def read_question(
     q: Text = "",
     plus: Texts = [],  # noqa: B006 - FastAPI reads it and nobody changes it, here and below
     minus: Texts = [],  # noqa: B006
-    sort: Annotated[str, Query(pattern=f"^({'|'.join(SORTS)})$")] = SORTS[0],
+    sort: Annotated[str, Query(pattern=_SORTS)] = SORTS[0],
 ) -> Question:
     """What a visitor searches for."""
     return Question(q, plus, minus, where, sort, page)
@@ -58,6 +59,13 @@ def search_routes(desk: Desk) -> APIRouter:
         if region and like:
             return await desk.thinking.run(desk.search, asked, [Part(photo_id, region) for photo_id in like])
         return await desk.searching.run(desk.search, asked, like)
+
+    @routes.get("/regions", responses=_GONE)
+    async def search_regions(
+        where: Where, page: Paging, q: Text, sort: Annotated[str, Query(pattern=_SORTS)] = SORTS[0]
+    ) -> answers.SearchAnswer:
+        """The photos that show something in one of their parts, with the box of where that is; best first."""
+        return await desk.searching.run(desk.search_regions, Question(q, (), (), where, sort, page))
 
     @routes.post("/search", openapi_extra={"requestBody": {"required": True, "content": _PICTURE}})
     async def search_by_photo(request: Request, asked: Asked) -> answers.SearchAnswer:

@@ -24,6 +24,7 @@ async function ask(path, { parameters = {}, ...options } = {}) {
 }
 
 export const search = (parameters, signal) => ask("/search", { parameters, signal });
+export const searchRegions = ({ like, box, minus, ...parameters }, signal) => ask("/regions", { parameters, signal });
 export const searchByPhoto = (photo, parameters, signal) =>
   ask("/search", { method: "POST", body: photo, parameters, signal });
 export const latest = (parameters, signal) => ask("/photos", { parameters, signal });

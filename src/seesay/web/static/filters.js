@@ -3,7 +3,7 @@
 import { $, debounce, element } from "./dom.js";
 import { FILTERS } from "./state.js";
 
-const NAMES = { after: "from", before: "before", in: "in", camera: "camera", tag: "tag", minus: "but not" };
+const NAMES = { after: "from", before: "before", in: "in", camera: "camera", tag: "tag", minus: "but not", look: "look at" };
 
 export class Filters {
   constructor({ onChange }) {

@@ -1,6 +1,7 @@
 // The grid of photos: rows of equal height, more of them as one scrolls.
 
 import { $, element } from "./dom.js";
+import { lay } from "./region.js";
 import { day, percent, plural, verdict } from "./words.js";
 
 export class Grid {
@@ -99,6 +100,7 @@ export class Grid {
       },
       image,
       item.score === undefined ? null : element("span", { className: `score ${word ?? "plain"}` }, word ? percent(item.score) : item.score.toFixed(2)),
+      item.box ? lay(element("span", { className: "box", "aria-hidden": "true" }), item.box) : null,
       copies.length ? element("span", { className: "copies", title: `in the library ${copies.length + 1} times` }, `+${copies.length}`) : null,
     );
     const place = element("li", {}, link);

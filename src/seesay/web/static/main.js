@@ -59,10 +59,13 @@ async function find(asked) {
   shown = asked;
   $("fresh").hidden = true;
   describe();
-  const parameters = question(state);
+  const { look, ...parameters } = question(state);
   const load = async (offset, signal) => {
     if (upload) return results(await api.searchByPhoto(upload, { ...parameters, like: "", box: "", offset }, signal));
-    if (asksSomething(state)) return results(await api.search({ ...parameters, offset }, signal));
+    if (asksSomething(state)) {
+      const search = look === "parts" && !parameters.like ? api.searchRegions : api.search;
+      return results(await search({ ...parameters, offset }, signal));
+    }
     const { q, like, box, sort, minus, ...where } = parameters;
     const { photos, next } = await api.latest({ ...where, offset }, signal);
     return { items: photos.map((photo) => ({ photo })), next };

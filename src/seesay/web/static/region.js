@@ -47,10 +47,15 @@ export class Region {
 
   draw(box) {
     this.mark.hidden = !box;
-    if (!box) return;
-    const [left, top, right, bottom] = box.map((edge) => 100 * edge);
-    Object.assign(this.mark.style, { left: `${left}%`, top: `${top}%`, width: `${right - left}%`, height: `${bottom - top}%` });
+    if (box) lay(this.mark, box);
   }
+}
+
+// Put an element over the part of a picture that a box says, in fractions of it.
+export function lay(mark, box) {
+  const [left, top, right, bottom] = box.map((edge) => 100 * edge);
+  Object.assign(mark.style, { left: `${left}%`, top: `${top}%`, width: `${right - left}%`, height: `${bottom - top}%` });
+  return mark;
 }
 
 export function between([x, y], [otherX, otherY]) {

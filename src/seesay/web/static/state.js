@@ -1,6 +1,6 @@
 // What the page shows stands in its address: going back, reloading and sending the address all work.
 
-export const FILTERS = ["after", "before", "in", "camera", "tag", "minus"];
+export const FILTERS = ["after", "before", "in", "camera", "tag", "minus", "look"];
 const KEYS = ["q", ...FILTERS, "sort", "like", "box", "photo"];
 
 export function read(query = location.search) {
