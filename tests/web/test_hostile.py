@@ -19,7 +19,8 @@ ROUTES = [
     "/api/photos/{}/captions", "/api/photos/{}/explain?q=red", "/api/search?q=red&in={}", "/api/search?like={}",
     "/api/search?q=red&camera={}", "/api/search?q=red&tag={}", "/api/photos?in={}", "/api/search?q={}",
     "/api/search?q=red&after={}", "/api/photos/1/explain?q={}", "/api/photos/1/picture?side={}",
-    "/api/search?like=1&box={}", "/api/regions?q={}", "/api/regions?q=red&in={}", "/api/status?{}", "/api/failures?{}", "/api/openapi.json?{}",
+    "/api/search?like=1&box={}", "/api/regions?q={}", "/api/regions?q=red&in={}",
+    "/api/status?{}", "/api/failures?{}", "/api/openapi.json?{}",
 ]  # fmt: skip
 
 
