@@ -4,26 +4,31 @@ A library is imitated by a split of Flickr8K: every photo is paired with phrases
 the photos. A photo fits a query where its describers said every content word of it, in whatever form. Queries are the
 noun phrases of Flickr30k Entities and whole sentences in equal parts, since people search with both.
 
-    SEESAY_DATA=… python benchmarks/calibration.py [vse] [--write]
+    SEESAY_DATA=… python benchmarks/calibration.py [vse] [--second dvsa] [--write]
 
 The curve is fitted on dev and judged on test. `--write` puts it into the config.json of the weights, which `seesay
-search` reads.
+search` reads. With a second stage its blend is what is calibrated, and the average precision of both is told: how well
+photos that fit stand before those that do not.
 """
 
 import argparse
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-import torch
 
+from cascade import score_all
 from recording import parse_arguments, record
 from seesay import data
+from seesay.data.collection import Collection
 from seesay.data.photos import photo_id
 from seesay.files import replace_atomically
-from seesay.images.extraction import features_of
 from seesay.library.calibration import WORDS, Calibration, content_words, fit_calibration
+from seesay.library.cascade import Blend
+from seesay.models.aligner import Aligner, load_aligner
 from seesay.models.base import Matcher
 from seesay.models.pretrained import find, load
 from seesay.text.lemmas import lemmatize
@@ -36,11 +41,15 @@ BINS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", nargs="?", default="vse")
+    parser.add_argument("--second", default="", help="weights of a second stage, with a blend in their config.json")
     parser.add_argument("--write", action="store_true")
     arguments = parse_arguments(parser, "calibration")
-    matcher = load(arguments.model)
-    curve = fit_calibration(*gather_pairs(matcher, "dev"))
-    cosines, fits, n_words = gather_pairs(matcher, "test")
+    models = Models.load(arguments.model, arguments.second)
+    dev, test = (gather_pairs(models, split) for split in ("dev", "test"))
+    for pairs in (dev, test):
+        print(f"average precision: {pairs.precision}")
+    curve = fit_calibration(dev.scores, dev.fits, dev.n_words)
+    cosines, fits, n_words = test.scores, test.fits, test.n_words
     rows = judge(curve, cosines, fits, n_words)
     print(f"curve fitted on dev: {curve.to_table()}")
     print("on test, of pairs with a probability between: said, true, pairs")
@@ -52,17 +61,56 @@ def main() -> None:
         words[word] = round(float(fits[(probabilities >= least) & (probabilities < most)].mean()), 4)
     print(f"share that fits, by word: {words}")
     if arguments.write:
-        write(find(arguments.model).folder, curve)
+        write(find(arguments.second or arguments.model).folder, curve, under="cascade" if arguments.second else None)
     record(
-        arguments, ("torch", "numpy"), model=arguments.model, fitted_on="flickr8k/dev", judged_on="flickr8k/test",
-        n_queries=2 * N_QUERIES, calibration=curve.to_table(), reliability=rows, share_that_fits=words,
+        arguments, ("torch", "numpy"), model=arguments.model, second=arguments.second or None,
+        fitted_on="flickr8k/dev", judged_on="flickr8k/test",
+        average_precision={"dev": dev.precision, "test": test.precision}, n_queries=2 * N_QUERIES, calibration=curve.to_table(), reliability=rows, share_that_fits=words,
     )  # fmt: skip
 
 
-def gather_pairs(matcher: Matcher, split: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cosines, whether they fit, and content words, of every query with every photo of a split."""
+class Pairs(NamedTuple):
+    """Every query with every photo of a split.
+
+    Attributes:
+        scores: (n,) cosines, or blends.
+        fits: (n,) whether describers of the photo said every content word of the query.
+        n_words: (n,) content words of the query.
+        precision: Mean average precision in percent, by kind of query and by stage.
+    """
+
+    scores: np.ndarray
+    fits: np.ndarray
+    n_words: np.ndarray
+    precision: dict[str, dict[str, float]]
+
+
+class Models(NamedTuple):
+    first: Matcher
+    second: Aligner | None
+    blend: Blend | None
+
+    @classmethod
+    def load(cls, first: str, second: str) -> "Models":
+        if not second:
+            return cls(load(first), None, None)
+        weights = find(second)
+        return cls(load(first), load_aligner(second), Blend.from_table(weights.about.get("cascade"), weights.name))
+
+    def blended(self, cosines: np.ndarray, photos: Collection, queries: Sequence[str]) -> np.ndarray:
+        """The scores of search: (n_queries, n_photos)."""
+        if self.second is None or self.blend is None:
+            return cosines
+        best = np.argsort(-cosines, axis=1)[:, : self.blend.k]
+        near = np.take_along_axis(cosines, best, 1)
+        scores = np.take_along_axis(score_all(self.second, photos, queries), best, 1)
+        final = cosines.copy()
+        np.put_along_axis(final, best, (near + self.blend.gain(near, scores)).astype(cosines.dtype), 1)
+        return final
+
+
+def gather_pairs(models: Models, split: str) -> Pairs:
     photos = data.load("flickr8k").split(split)
-    table = features_of(photos.images, matcher.feature_spec, matcher.outputs)
     entities = {photo_id(item.name): item for item in data.load("flickr30k_entities").items}
     phrases = dict.fromkeys(
         " ".join(tokenize(phrase.text))
@@ -83,13 +131,26 @@ def gather_pairs(matcher: Matcher, split: str) -> tuple[np.ndarray, np.ndarray, 
         for query, words in zip(queries, lemmatize(queries), strict=True)
         if (content := set(content_words(query)))
     ]
-    with torch.inference_mode():
-        images = matcher.encode_images(table.rows(range(len(table))))
-        texts = torch.cat([matcher.encode_texts(queries[start : start + 500]) for start in range(0, len(queries), 500)])
-        cosines = (texts @ images.T).numpy()  # (n_queries, n_photos)
     fits = np.array([[words <= told for told in said] for words in wanted])
+    cosines = score_all(models.first, photos, queries)  # (n_queries, n_photos)
+    scores = models.blended(cosines, photos, queries)
     n_words = np.repeat([len(words) for words in wanted], len(said))
-    return cosines.ravel(), fits.ravel(), n_words
+    kinds = {"phrases": slice(0, N_QUERIES), "sentences": slice(N_QUERIES, None)}
+    precision = {
+        kind: {
+            "first": mean_average_precision(cosines[rows], fits[rows]),
+            "both": mean_average_precision(scores[rows], fits[rows]),
+        }
+        for kind, rows in kinds.items()
+    }
+    return Pairs(scores.ravel(), fits.ravel(), n_words, precision)
+
+
+def mean_average_precision(scores: np.ndarray, fits: np.ndarray) -> float:
+    """In percent, over the queries that some photo fits."""
+    ordered = np.take_along_axis(fits, np.argsort(-scores, axis=1), 1)[fits.any(1)]  # (n_queries, n_photos)
+    at = ordered.cumsum(1) / np.arange(1, ordered.shape[1] + 1)
+    return round(100 * float(((at * ordered).sum(1) / ordered.sum(1)).mean()), 2)
 
 
 def by_length(curve: Calibration, cosines: np.ndarray, n_words: np.ndarray) -> np.ndarray:
@@ -112,10 +173,11 @@ def judge(curve: Calibration, cosines: np.ndarray, fits: np.ndarray, n_words: np
     return rows
 
 
-def write(folder: Path, curve: Calibration) -> None:
+def write(folder: Path, curve: Calibration, *, under: str | None) -> None:
     path = folder / "config.json"
     about = json.loads(path.read_text(encoding="utf-8"))
-    about["calibration"] = {**curve.to_table(), "data": "flickr8k/dev"}
+    place = about[under] if under else about
+    place["calibration"] = {**curve.to_table(), "data": "flickr8k/dev"}
     with replace_atomically(path) as temporary:
         temporary.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"written to {path}")

@@ -1,4 +1,4 @@
-"""How fast a library is: indexing, searching cold and warm, looking for changes; and how well it finds photos.
+"""How fast a library is: indexing, searching cold and warm, looking for changes, refusing what is too large.
 
 - index: photos per second on Flickr8K's files and on 12-megapixel JPEGs, as a share of what the network alone does on
   pixels that lie ready in memory, on the same cores in the same run; peak memory of a process that indexes.
@@ -6,9 +6,11 @@
   a process that has answered before, against NumPy's bare product of the matrix and the query. Vectors beyond the real
   ones are random.
 - rescan: a folder that has not changed, against listing it and asking for every file's size and time.
-- quality: Flickr8K's 5,000 test sentences against the library of its 1,000 test photos, stage by stage.
+- refusal: a picture of 30,000 × 30,000 pixels.
 
-    SEESAY_DATA=… python benchmarks/library.py [--only index,query,rescan,quality] [--rounds 5] [--photos 200]
+How well a library finds photos, stage by stage, is measured by benchmarks/cascade.py.
+
+    SEESAY_DATA=… python benchmarks/library.py [--only index,query,rescan,refusal] [--rounds 5] [--photos 200]
 """
 
 import argparse
@@ -29,11 +31,13 @@ from PIL import Image
 
 from recording import parse_arguments, record
 from seesay import data
+from seesay.errors import SeesayError
 from seesay.images.batches import BATCH
+from seesay.images.io import open_image
 from seesay.library.library import Library
-from seesay.library.sqlite import SqliteStore
 from seesay.library.store import Batch, Content, File, Folder
 
+N_REGIONS = 20
 SIZES = (1_000, 10_000, 100_000)
 QUERY = "two dogs play in the snow"
 SEARCH = "from seesay.cli.main import run; run(['search', {query!r}, '--no-index', '--json', '--library', {place!r}])"
@@ -52,7 +56,7 @@ INDEX = "from seesay.library.library import Library; Library({place!r}).index({f
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="index,query,rescan,quality")
+    parser.add_argument("--only", default="index,query,rescan,refusal")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--photos", type=int, default=200)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
@@ -66,8 +70,8 @@ def main() -> None:
             result["query"] = [measure_query(place, n, arguments.rounds) for n in arguments.sizes]
         if "rescan" in arguments.only:
             result["rescan"] = measure_rescan(place, max(arguments.sizes), arguments.rounds)
-        if "quality" in arguments.only:
-            result["quality"] = measure_quality(place)
+        if "refusal" in arguments.only:
+            result["refusal"] = measure_refusal(place, arguments.rounds)
     record(arguments, ("torch", "numpy", "pillow"), rounds=arguments.rounds, **result)
 
 
@@ -89,7 +93,6 @@ def _index_rates(place: Path, folder: Path, rounds: int) -> dict[str, Any]:
     import torch
 
     from seesay.images.features import preprocess
-    from seesay.images.io import open_image
     from seesay.models.pretrained import load
 
     spec = load("vse").feature_spec
@@ -150,18 +153,20 @@ def measure_query(place: Path, n: int, rounds: int) -> dict[str, Any]:
 
 
 def fill(folder: Path, n: int) -> Library:
-    """A library of n photos that are not there, with random vectors."""
+    """A library of n photos that are not there, with random vectors and regions; the regions are the same for all."""
     library = Library(folder)
-    library.store.start(library.encoder.fingerprint)
+    second = library.second.fingerprint if library.second else None
+    library.store.start(library.encoder.fingerprint, second)
     library.store.set_folders([Folder(folder / "photos")])
     rng = np.random.default_rng(0)
+    regions = rng.standard_normal((N_REGIONS, second.dim), dtype=np.float32).astype(np.float16) / 28 if second else None
     for start in range(0, n, 1000):
         rows = rng.standard_normal((min(1000, n - start), library.encoder.fingerprint.dim), dtype=np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         batch = Batch()
         for number, row in enumerate(rows, start):
             content = Content(
-                f"{number:032x}", 640, 480, None, None, row.astype(np.float16), b"", ((number % 1000, 0.5),)
+                f"{number:032x}", 640, 480, None, None, row.astype(np.float16), b"", ((number % 1000, 0.5),), regions
             )
             path = folder / "photos" / f"{number // 1000:03}" / f"{number}.jpg"
             batch.contents.append(content)
@@ -202,32 +207,27 @@ def _walk(folder: str) -> list[os.DirEntry[str]]:
     return found
 
 
-def measure_quality(place: Path) -> dict[str, Any]:
-    """Recall of the photo that each sentence was written for, over the library of the test photos."""
-    photos = data.load("flickr8k").split("test")
-    folder = place / "test photos"
-    folder.mkdir()
-    for path in photos.images:
-        shutil.copy(path, folder / path.name)
-    library = Library(place / "quality")
-    library.index(folder)
-    assert isinstance(library.store, SqliteStore)
-    ranks, seconds = [], []
-    for item in photos.items:
-        for sentence in item.sentences:
-            start = time.perf_counter()
-            results = library.search(sentence, top=10)
-            seconds.append(time.perf_counter() - start)
-            shown = [{photo.path.name for photo in (r.photo, *r.copies)} for r in results]
-            assert item.image is not None
-            ranks.append(next((rank for rank, names in enumerate(shown) if item.image.name in names), 10))
-    recall = {f"R@{k}": round(100 * statistics.mean(rank < k for rank in ranks), 1) for k in (1, 5, 10)}
+def measure_refusal(place: Path, rounds: int) -> dict[str, Any]:
+    """A PNG of 30,000 × 30,000 pixels, refused, against a photo of 12 megapixels, opened."""
+    huge, usual = place / "huge.png", place / "usual.jpg"
+    Image.new("1", (30_000, 30_000)).save(huge)
+    Image.effect_noise((4000, 3000), 60).convert("RGB").save(usual, quality=90)
+
+    def refuse() -> None:
+        try:
+            open_image(huge, at_least=300)
+        except SeesayError:
+            return
+        raise AssertionError("it was opened")
+
+    refused, opened = [], []
+    for _ in range(rounds):
+        refused.append(_seconds(refuse))
+        opened.append(_seconds(lambda: open_image(usual, at_least=300)))
     row = {
-        "stage": "one vector per photo",
-        **recall,
-        "milliseconds": round(1000 * statistics.median(seconds), 1),
+        "milliseconds": round(1000 * statistics.median(refused), 2),
+        "of_opening_12_megapixels": round(statistics.median(r / o for r, o in zip(refused, opened, strict=True)), 3),
     }
-    library.close()
     print(row)
     return row
 

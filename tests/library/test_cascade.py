@@ -1,6 +1,7 @@
 """The second stage looks again at the best photos, and only where the library holds what it needs."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from PIL import Image
 
 from seesay.errors import SeesayError
+from seesay.library.calibration import Calibration
 from seesay.library.cascade import Blend, find_rescorer
 from seesay.library.library import Library
 from seesay.library.search import Parts, Sentence, find_photos
@@ -187,3 +189,18 @@ def test_what_is_no_blend_is_refused(table: Any) -> None:
 def test_a_blend_is_read_as_it_was_written() -> None:
     blend = Blend("vse", 200, 0.4, 0.8, -0.02)
     assert Blend.from_table({**blend.to_table(), "measured on": "flickr8k/dev"}, "config.json") == blend
+    calibrated = replace(blend, calibration=Calibration(8.0, 2.0, -3.0, -1.0, ceiling=0.5))
+    assert Blend.from_table(calibrated.to_table(), "config.json") == calibrated
+    with pytest.raises(SeesayError, match="'cascade': 'calibration' is"):
+        Blend.from_table({**blend.to_table(), "calibration": {"slope": 1}}, "config.json")
+
+
+def test_a_blend_has_its_own_probabilities(
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
+) -> None:
+    curve = Calibration(8.0, 2.0, -3.0, -1.0)
+    library = open_cascade(corners(replace(ALL, calibration=curve)))
+    library.index(photos, workers=1)
+    (red, *_) = (result for result in library.search("red") if result.path.stem == "red")
+    assert red.score == pytest.approx(float(curve.probability(1.0, 1)), abs=1e-2)
+    assert red.word == "likely"

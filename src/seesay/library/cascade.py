@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
+from seesay.library.calibration import Calibration
 from seesay.library.encoding import Encoder, WeightsEncoder
 from seesay.library.store import Fingerprint, Hit, Store, Tags, Vector
 from seesay.models import weights
@@ -49,6 +50,7 @@ class Blend:
         k: Photos that are looked at again.
         weight: Of the second model, from 0 to 1.
         slope: With `offset`, brings its scores onto the cosines of the first.
+        calibration: How a blended score becomes a probability, where that has been measured.
 
     Example:
         >>> blend = Blend("vse", k=100, weight=0.5, slope=2.0, offset=0.1)
@@ -61,6 +63,7 @@ class Blend:
     weight: float
     slope: float
     offset: float
+    calibration: Calibration | None = None
 
     def gain(self, cosines: NDArray[Any], scores: NDArray[Any]) -> NDArray[np.float64]:
         """What is added to the cosines of photos that the second model gives these scores."""
@@ -68,7 +71,8 @@ class Blend:
 
     def to_table(self) -> dict[str, Any]:
         """What stands in config.json under `cascade`."""
-        return asdict(self)
+        table = asdict(self)
+        return {**table, "calibration": self.calibration.to_table() if self.calibration else None}
 
     @classmethod
     def from_table(cls, table: Any, origin: str) -> "Blend":
@@ -79,7 +83,9 @@ class Blend:
             raise SeesayError(f"{origin}: 'cascade' is {table!r}", allowed=f"an object with {', '.join(kinds)}")
         if table["k"] < 1 or not 0 <= table["weight"] <= 1:
             raise SeesayError(f"{origin}: 'cascade' is {table!r}", allowed="k of 1 or more, a weight from 0 to 1")
-        return cls(**{key: table[key] for key in kinds})
+        curve = table.get("calibration")
+        calibration = Calibration.from_table(curve, f"{origin}: 'cascade'") if curve is not None else None
+        return cls(**{key: table[key] for key in kinds}, calibration=calibration)
 
 
 class Rescorer(Protocol):

@@ -127,6 +127,8 @@ def find_photos(
     _check(top, sort)
     if not parts.fits and not parts.like:
         raise SeesayError("the query asks for nothing", allowed="a sentence, or a photo to be like")
+    if second is not None and second.blend.calibration is not None:
+        calibration = second.blend.calibration
     direction = parts.direction()
     n = 2 * top + 32 if len(parts.fits) + len(parts.like) == 1 and not parts.unlike else max(_CANDIDATES, 4 * top)
     n = max(n + len(without), second.blend.k if second else 0)
