@@ -65,7 +65,8 @@ def main() -> None:
     record(
         arguments, ("torch", "numpy"), model=arguments.model, second=arguments.second or None,
         fitted_on="flickr8k/dev", judged_on="flickr8k/test",
-        average_precision={"dev": dev.precision, "test": test.precision}, n_queries=2 * N_QUERIES, calibration=curve.to_table(), reliability=rows, share_that_fits=words,
+        average_precision={"dev": dev.precision, "test": test.precision},
+        n_queries=2 * N_QUERIES, calibration=curve.to_table(), reliability=rows, share_that_fits=words,
     )  # fmt: skip
 
 
