@@ -3,16 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 from torch import Tensor
 
-from seesay.errors import SeesayError
 from seesay.images.features import Features
 from seesay.images.regions import Boxes
 from seesay.layers.sequences import Sequences
-from seesay.models.base import Matcher, family_class, named_in_errors
-from seesay.models.pretrained import find, installed, load
+from seesay.models.base import Matcher
+from seesay.models.pretrained import load_kind
 
 
 class Aligner(Matcher):
@@ -42,14 +40,4 @@ def load_aligner(name: str | Path) -> Aligner:
     Raises:
         SeesayError: The weights are of a model that sees pictures as a whole; those that can are named.
     """
-    weights = find(name)
-    with named_in_errors(str(weights.folder / "config.json")):
-        kind = family_class(weights.about["family"])
-    if not issubclass(kind, Aligner):
-        able = [other.name for other in installed() if issubclass(family_class(other.about["family"]), Aligner)]
-        raise SeesayError(
-            f"{weights.name} sees a picture as a whole and finds no regions",
-            allowed=able or "the folder of a trained dvsa",
-            hint="seesay models",
-        )
-    return cast(Aligner, load(name))
+    return load_kind(name, Aligner, "sees a picture as a whole and finds no regions")  # type: ignore[type-abstract]

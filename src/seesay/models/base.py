@@ -120,6 +120,16 @@ class Matcher(nn.Module, ABC):
         words = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
         return words, torch.tensor([len(row) for row in rows])
 
+    def start_words(self, embedding: nn.Embedding, vectors: str, seed: int) -> None:
+        """Let word vectors begin as known ones (`seesay.text.vectors`), or at random where none are named."""
+        nn.init.uniform_(embedding.weight, -0.1, 0.1)
+        if vectors:
+            from seesay.text.vectors import load_vectors
+
+            matrix = load_vectors(vectors).matrix_for(self.vocabulary.words, embedding.embedding_dim, seed)
+            embedding.weight.data.copy_(torch.from_numpy(matrix))
+        embedding.weight.data[PAD] = 0
+
     def features(self, images: Sequence[Picture]) -> Features:
         """Open pictures and run the backbone on them, one after the other, without any store."""
         if not self._backbone:

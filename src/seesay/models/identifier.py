@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -28,8 +27,8 @@ from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.relu_lstm import ReLULSTM
 from seesay.layers.sequences import Sequences
-from seesay.models.base import Matcher, family_class, named_in_errors
-from seesay.models.pretrained import find, installed, load
+from seesay.models.base import Matcher
+from seesay.models.pretrained import load_kind
 from seesay.text.vocabulary import PAD, UNKNOWN, Vocabulary
 
 PAIRS_AT_ONCE = 4096
@@ -104,14 +103,7 @@ class Identifier(Matcher):
         self.register_buffer("calibration", torch.tensor([1.0, 0.0, 1.0]))
 
     def initialise(self, seed: int) -> None:
-        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
-        if self.config.word_vectors:
-            from seesay.text.vectors import load_vectors
-
-            vectors = load_vectors(self.config.word_vectors)
-            matrix = vectors.matrix_for(self.vocabulary.words, self.config.word_dim, seed)
-            self.embedding.weight.data.copy_(torch.from_numpy(matrix))
-        self.embedding.weight.data[PAD] = 0
+        self.start_words(self.embedding, self.config.word_vectors, seed)
         nn.init.kaiming_normal_(self.word_layer.weight)
 
     @property
@@ -180,14 +172,4 @@ def load_identifier(name: str | Path) -> Identifier:
     Raises:
         SeesayError: The weights are of a model that gives no probability of a match; those that can are named.
     """
-    weights = find(name)
-    with named_in_errors(str(weights.folder / "config.json")):
-        kind = family_class(weights.about["family"])
-    if not issubclass(kind, Identifier):
-        able = [other.name for other in installed() if issubclass(family_class(other.about["family"]), Identifier)]
-        raise SeesayError(
-            f"{weights.name} gives no probability of a match",
-            allowed=able or "the folder of a trained identifier",
-            hint="seesay models",
-        )
-    return cast(Identifier, load(name))
+    return load_kind(name, Identifier, "gives no probability of a match")

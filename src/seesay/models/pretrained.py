@@ -8,7 +8,7 @@ card.md            the same in plain words, written from config.json
 
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import torch
 from safetensors import SafetensorError
@@ -25,6 +25,8 @@ from seesay.models.weights import find as find
 from seesay.models.weights import installed as installed
 from seesay.models.weights import read_about as read_about
 from seesay.text.vocabulary import Vocabulary
+
+Kind = TypeVar("Kind", bound=Matcher)
 
 
 def load(name: str | Path) -> Matcher:
@@ -69,15 +71,28 @@ def load_captioner(name: str | Path) -> Captioner:
     Raises:
         SeesayError: The weights are of a model that only matches; those that can are named.
     """
+    return load_kind(name, Captioner, "matches pictures and sentences and writes no captions")  # type: ignore[type-abstract]
+
+
+def load_kind(name: str | Path, wanted: type[Kind], lack: str) -> Kind:
+    """Load trained weights of one kind of models.
+
+    Args:
+        wanted: A class that the weights' own has to descend from.
+        lack: What other models lack, as a sentence that begins with their name.
+
+    Raises:
+        SeesayError: The weights are of another kind; those that are of this one are named.
+    """
     weights = find(name)
     with named_in_errors(str(weights.folder / "config.json")):
         kind = family_class(weights.about["family"])
-    if not issubclass(kind, Captioner):
-        able = [other.name for other in installed() if issubclass(family_class(other.about["family"]), Captioner)]
+    if not issubclass(kind, wanted):
+        able = [other.name for other in installed() if issubclass(family_class(other.about["family"]), wanted)]
         raise SeesayError(
-            f"{weights.name} matches pictures and sentences and writes no captions", allowed=able, hint="seesay models"
+            f"{weights.name} {lack}", allowed=able or "the folder of weights that were trained", hint="seesay models"
         )
-    return cast(Captioner, load(name))
+    return cast(Kind, load(name))
 
 
 def load_tensors(model: torch.nn.Module, path: Path) -> None:

@@ -16,7 +16,6 @@ import torch.nn.functional as F
 
 from seesay.captioning import FREQUENCIES, KNOWS_RARE
 from seesay.decoding import greedy
-from seesay.errors import SeesayError
 from seesay.images.features import Features
 from seesay.metrics.captions import caption_report, perplexity
 from seesay.metrics.frequencies import DocumentFrequencies
@@ -24,7 +23,7 @@ from seesay.models.base import Captioner, Matcher, without_dropout
 from seesay.text.tokens import tokenize
 from seesay.training.batching import Indices
 from seesay.training.recipe import Recipe
-from seesay.training.sources import Source, SourceBatches
+from seesay.training.sources import Source, SourceTask, require_pictures
 from seesay.training.task import Loss
 
 
@@ -37,26 +36,12 @@ class Batch:
     texts: list[str]
 
 
-class CaptioningTask:
+class CaptioningTask(SourceTask[Captioner]):
     """A captioner, the collections it learns from, and the collection it is measured on."""
 
     def __init__(self, model: Captioner, sources: Sequence[Source], dev: Source, recipe: Recipe) -> None:
-        if any(source.table is None for source in sources):
-            raise SeesayError(
-                f"recipe {recipe.name}: a captioner learns from pictures", allowed="sentences_only = false"
-            )
-        self._model = model
-        self.sources = list(sources)
-        self.dev = dev
-        self.recipe = recipe
-        self._batches = SourceBatches(sources, recipe)
-
-    @property
-    def model(self) -> Captioner:
-        return self._model
-
-    def n_batches(self, epoch: int) -> int:
-        return self._batches.count(epoch)
+        require_pictures(sources, recipe, "a captioner")
+        super().__init__(model, sources, dev, recipe)
 
     def batch(self, epoch: int, index: int) -> Batch:
         place, examples = self._batches.take(epoch, index)

@@ -25,7 +25,7 @@ from seesay.models.base import Matcher, without_dropout
 from seesay.models.identifier import Identifier
 from seesay.training.batching import Indices
 from seesay.training.recipe import Recipe
-from seesay.training.sources import Source, SourceBatches
+from seesay.training.sources import Source, SourceTask, require_pictures
 from seesay.training.task import Loss
 
 N_CANDIDATES = 10
@@ -44,29 +44,15 @@ class Batch:
     images: Indices
 
 
-class IdentifyingTask:
+class IdentifyingTask(SourceTask[Identifier]):
     """An identifier, the collections it learns from, and the collection it is measured on."""
 
     def __init__(self, model: Identifier, sources: Sequence[Source], dev: Source, recipe: Recipe) -> None:
-        if any(source.table is None for source in sources):
-            raise SeesayError(
-                f"recipe {recipe.name}: an identifier learns from pictures", allowed="sentences_only = false"
-            )
+        require_pictures(sources, recipe, "an identifier")
         for source in (*sources, dev):
             if len(source.collection) < 2:
                 raise SeesayError(f"{source.collection.name} has one picture and nothing to tell it from")
-        self._model = model
-        self.sources = list(sources)
-        self.dev = dev
-        self.recipe = recipe
-        self._batches = SourceBatches(sources, recipe)
-
-    @property
-    def model(self) -> Identifier:
-        return self._model
-
-    def n_batches(self, epoch: int) -> int:
-        return self._batches.count(epoch)
+        super().__init__(model, sources, dev, recipe)
 
     def batch(self, epoch: int, index: int) -> Batch:
         place, examples = self._batches.take(epoch, index)

@@ -22,7 +22,7 @@ from seesay.training.batching import Indices
 from seesay.training.distributed import gather_shards, gather_with_own_gradient
 from seesay.training.losses import ranking_loss
 from seesay.training.recipe import Recipe
-from seesay.training.sources import Source, SourceBatches
+from seesay.training.sources import Source, SourceTask
 from seesay.training.task import Loss
 
 
@@ -36,23 +36,12 @@ class Batch:
     partners: list[str] | None = None
 
 
-class RankingTask:
+class RankingTask(SourceTask[Matcher]):
     """A matcher, the collections it learns from, and the collection it is measured on."""
 
     def __init__(self, model: Matcher, sources: Sequence[Source], dev: Source, recipe: Recipe) -> None:
-        self._model = model
-        self.sources = list(sources)
-        self.dev = dev
-        self.recipe = recipe
+        super().__init__(model, sources, dev, recipe)
         self._loss = ranking_loss(recipe.loss)
-        self._batches = SourceBatches(sources, recipe)
-
-    @property
-    def model(self) -> Matcher:
-        return self._model
-
-    def n_batches(self, epoch: int) -> int:
-        return self._batches.count(epoch)
 
     def batch(self, epoch: int, index: int) -> Batch:
         place, examples = self._batches.take(epoch, index)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -12,9 +13,11 @@ from seesay.data import Collection
 from seesay.data.photos import photo_id
 from seesay.errors import SeesayError
 from seesay.images.extraction import FeatureTable, content_key
+from seesay.models.base import Matcher
 from seesay.training.batching import Indices, count_batches, mixed_batches
 from seesay.training.recipe import DevRecipe, Recipe, SourceRecipe
 
+Model = TypeVar("Model", bound=Matcher)
 FeatureReader = Callable[[Sequence[Path]], FeatureTable]
 
 
@@ -136,3 +139,27 @@ class SourceBatches:
     def take(self, epoch: int, index: int) -> tuple[int, Indices]:
         """The source's place and the examples of one batch."""
         return self._of_epoch(epoch)[index]
+
+
+class SourceTask(Generic[Model]):
+    """A model, the collections it learns from, and the collection it is measured on: what all tasks begin with."""
+
+    def __init__(self, model: Model, sources: Sequence[Source], dev: Source, recipe: Recipe) -> None:
+        self._model = model
+        self.sources = list(sources)
+        self.dev = dev
+        self.recipe = recipe
+        self._batches = SourceBatches(sources, recipe)
+
+    @property
+    def model(self) -> Model:
+        return self._model
+
+    def n_batches(self, epoch: int) -> int:
+        return self._batches.count(epoch)
+
+
+def require_pictures(sources: Sequence[Source], recipe: Recipe, learner: str) -> None:
+    """Refuse sentences without pictures, of which a learner learns nothing."""
+    if any(source.table is None for source in sources):
+        raise SeesayError(f"recipe {recipe.name}: {learner} learns from pictures", allowed="sentences_only = false")
