@@ -266,6 +266,11 @@ def test_the_smallest_figure_wins_where_the_recipe_says_so(tmp_path):
     assert (result.best, result.best_epoch) == ({"fit": 4.0}, 2)
 
 
+def test_the_last_weights_are_kept_where_the_recipe_says_so(tmp_path):
+    result = train(Figures([9.0, 5.0, 4.0, 3.0]), with_stop(keep="last"), tmp_path)
+    assert (result.best, result.best_epoch) == ({"fit": 3.0}, 3)
+
+
 def test_evaluations_come_every_few_epochs_and_at_the_end(tmp_path):
     train(Figures([0.0, 1.0, 2.0]), with_stop(epochs=3, evaluate_every=2), tmp_path)
     assert [line["epoch"] for line in log_of(tmp_path) if line["kind"] == "evaluation"] == [0, 2, 3]

@@ -242,7 +242,7 @@ class _Run:
             value, sign = figures[stop.metric], 1 if stop.mode == "max" else -1
             if math.isnan(value):
                 raise SeesayError(f"the dev figure '{stop.metric}' is not a number after step {now.step}")
-            is_best = not now.best or sign * value > sign * now.best[stop.metric]
+            is_best = stop.keep == "last" or not now.best or sign * value > sign * now.best[stop.metric]
             if is_best:
                 now.best, now.best_step, now.best_epoch, now.n_worse = figures, now.step, now.epoch, 0
                 if self.rank == 0:

@@ -106,6 +106,8 @@ class StopRecipe:
         patience: End after this many evaluations without a better figure; 0 runs all epochs.
         metric: The figure that decides, one of those that the task's evaluation gives.
         evaluate_every: Epochs between evaluations; the last epoch is always evaluated.
+        keep: The weights of the `best` evaluation, or of the `last`, where the figure does not tell what is wanted of
+            the model.
     """
 
     epochs: int = field(metadata={"at_least": 1})
@@ -113,6 +115,7 @@ class StopRecipe:
     metric: str = key("sum", filled=True)
     mode: str = key("max", one_of=("max", "min"))
     evaluate_every: int = key(1, at_least=1)
+    keep: str = key("best", one_of=("best", "last"))
 
 
 @dataclass(frozen=True, slots=True)
