@@ -69,9 +69,9 @@ class TestChain:
 
 class TestPhrases:
     def test_segments_are_runs_of_one_region_and_cover_the_sentence(self) -> None:
-        assert segments(SCORES, np.array([0, 0, 0, 2])) == [Segment(0, 3, 0, 6.0), Segment(3, 4, 2, 4.0)]
+        assert segments(SCORES, np.array([0, 0, 0, 2])) == [Segment(0, 3, 0, 6.0, 3), Segment(3, 4, 2, 4.0, 1)]
         assert segments(SCORES, np.array([2, 0, 2, 2])) == [
-            Segment(0, 1, 2, 0.5), Segment(1, 2, 0, 1.0), Segment(2, 4, 2, 5.0),
+            Segment(0, 1, 2, 0.5, 1), Segment(1, 2, 0, 1.0, 1), Segment(2, 4, 2, 5.0, 2),
         ]  # fmt: skip
 
     def test_a_phrase_scores_what_its_words_score_together(self) -> None:
@@ -158,6 +158,18 @@ class TestPlaces:
         assert [part.region for part in align_words(heat, boxes, coupling=0, common=0)] == [0]
         assert [part.region for part in align_words(heat, boxes, coupling=0, common=0.8)] == [0, 1]
         assert [part.region for part in align_words(heat[1:], boxes)] == [0]  # a word alone has nothing in common
+
+    def test_words_that_are_not_laid_join_the_phrase_that_they_lead_to(self) -> None:
+        left, right = np.zeros((2, 4)), np.zeros((2, 4))
+        left[:, :2], right[:, 2:] = 1, 1
+        boxes = np.array([[0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
+        heat = np.stack([right, left, left, left, right, left])  # a dog on the snow there
+        laid = [False, True, False, False, True, False]
+        found = align_words(heat, boxes, 0.1, common=0, laid=laid)
+        assert [(part.first, part.last, part.region, part.n_laid) for part in found] == [(0, 2, 0, 1), (2, 6, 1, 1)]
+        assert [part.gain for part in found] == pytest.approx([1, 1])
+        everywhere = align_words(heat, boxes, 0.1, common=0, laid=[False] * 6)  # where none is, all are
+        assert everywhere == align_words(heat, boxes, 0.1, common=0)
 
     def test_of_boxes_that_overlap_the_better_one_is_kept(self) -> None:
         boxes = np.array([[0, 0, 1, 1], [0, 0, 0.9, 1], [0.5, 0, 1, 1], [0, 0, 0.2, 0.2]], np.float32)

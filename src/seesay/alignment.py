@@ -12,10 +12,13 @@ says how much two neighbours gain by agreeing: 0 leaves every word to itself, a 
 Where exactly: every cell of the picture's feature map is a small region, so a word or a phrase has a heat map, whose
 hottest place is pointed at. A box should hold what is hot and nothing else: the one that is drawn overlaps the heated
 part of the picture best, as IoU counts it.
+
+Words such as "a" and "is" have no place. They need not be variables of the chain: each goes with the phrase of the word
+that it leads to.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -49,12 +52,22 @@ COMMON = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Neighbouring words that share a region: words [first, last), and what they score with it together."""
+    """Neighbouring words that share a region: words [first, last), and what they score with it together.
+
+    Attributes:
+        n_laid: How many of the words were laid on it; the others only stand beside them.
+    """
 
     first: int
     last: int
     region: int
     score: float
+    n_laid: int
+
+    @property
+    def gain(self) -> float:
+        """What a word that was laid scores on average."""
+        return self.score / self.n_laid
 
 
 def best_regions(scores: Scores) -> Indices:
@@ -121,11 +134,11 @@ def segments(scores: Scores, assigned: Indices) -> list[Segment]:
     Example:
         >>> scores = np.array([[3.0, 0.0], [1.0, 1.5], [2.0, 0.0]])
         >>> segments(scores, np.array([0, 0, 1]))
-        [Segment(first=0, last=2, region=0, score=4.0), Segment(first=2, last=3, region=1, score=0.0)]
+        [Segment(first=0, last=2, region=0, score=4.0, n_laid=2), Segment(first=2, last=3, region=1, score=0.0, n_laid=1)]
     """
     starts = [0, *(int(t) + 1 for t in np.flatnonzero(np.diff(assigned))), len(assigned)]
     return [
-        Segment(first, last, int(assigned[first]), float(scores[first:last, assigned[first]].sum()))
+        Segment(first, last, int(assigned[first]), float(scores[first:last, assigned[first]].sum()), last - first)
         for first, last in pairwise(starts)
     ]
 
@@ -210,7 +223,14 @@ def box_overlaps(
     return overlaps
 
 
-def align_words(heat: Scores, boxes: Boxes, coupling: float = COUPLING, *, common: float = COMMON) -> list[Segment]:
+def align_words(
+    heat: Scores,
+    boxes: Boxes,
+    coupling: float = COUPLING,
+    *,
+    common: float = COMMON,
+    laid: Sequence[bool] | None = None,
+) -> list[Segment]:
     """Join the words of a sentence into phrases, each with the box that suits it in the picture.
 
     Every word has read its whole sentence and looks, besides its own place, at what the sentence is about. That part is
@@ -221,6 +241,7 @@ def align_words(heat: Scores, boxes: Boxes, coupling: float = COUPLING, *, commo
         boxes: Candidates in the picture.
         coupling: What neighbours gain by sharing a box, in words: 1 is what a word gains by its best box on average.
         common: How much of the mean over words is taken off each.
+        laid: Which words are laid on boxes (all): the others join the phrase of the next one that is, or of the last.
 
     Returns:
         Segments that cover the sentence, in its order. `region` is a row of `boxes`; a segment's score counts how much
@@ -230,8 +251,13 @@ def align_words(heat: Scores, boxes: Boxes, coupling: float = COUPLING, *, commo
         heat = heat - common * heat.mean(axis=0)
     # A word that is hot nowhere in particular should follow its neighbours: how much a map varies is what it says.
     gains = box_overlaps(heat, boxes) * heat.std(axis=(1, 2))[:, None]  # (T, N)
+    places = np.flatnonzero(laid) if laid is not None and any(laid) else np.arange(len(heat))
+    gains = gains[places]
     gains = gains / max(float(gains.max(axis=1).mean()), _TINY)
-    return segments(gains, chain_regions(gains, coupling))
+    found = segments(gains, chain_regions(gains, coupling))
+    ends = [int(places[part.last - 1]) + 1 for part in found[:-1]] + [len(heat)]
+    starts = [0, *ends[:-1]]
+    return [replace(part, first=first, last=last) for part, first, last in zip(found, starts, ends, strict=True)]
 
 
 def best_boxes(overlaps: Scores, boxes: Boxes, n: int = 1, *, overlap: float = 0.5) -> Indices:

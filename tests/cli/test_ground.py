@@ -90,10 +90,29 @@ def test_searched_regions_are_the_default(seesay: Run, weights: tuple[str, str],
     assert right < 0.7
 
 
-def test_a_phrase_without_a_known_word_is_pointed_out(seesay: Run, weights: tuple[str, str], photo: Path) -> None:
-    finished = seesay("ground", photo, "zebra", *weights, *HALVES, "--json")
+@pytest.mark.parametrize(
+    ("phrase", "note"),
+    [
+        ("zebra", "has never learned 'zebra' of 'zebra': its box means nothing"),
+        ("red zebra", "has never learned 'zebra' of 'red zebra': only its other words were looked for"),
+    ],
+)
+def test_words_that_were_never_learned_are_named(
+    seesay: Run, weights: tuple[str, str], photo: Path, phrase: str, note: str
+) -> None:
+    finished = seesay("ground", photo, phrase, "red", *weights, *HALVES, "--json")
     assert finished.code == 0
-    assert "knows no word of 'zebra'" in finished.err
+    assert note in finished.err
+    assert [row["unknown"] for row in json.loads(finished.out)["phrases"]] == [["zebra"], []]
+
+
+def test_in_a_sentence_words_that_name_nothing_or_are_unknown_have_no_box_of_their_own(
+    seesay: Run, weights: tuple[str, str], photo: Path
+) -> None:
+    finished = seesay("ground", photo, "--sentence", "a red is in the zebra blue", *weights, *HALVES, "--json")
+    rows = json.loads(finished.out)["phrases"]
+    assert [(row["phrase"], row["unknown"]) for row in rows] == [("a red", []), ("is in the zebra blue", ["zebra"])]
+    assert "has never learned 'zebra' of 'a red is in the zebra blue'" in finished.err
 
 
 @pytest.mark.parametrize(

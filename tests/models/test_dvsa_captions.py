@@ -15,15 +15,15 @@ from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import fixed_regions
 from seesay.models import pretrained
 from seesay.models.base import Captioner, family_class
-from seesay.models.dvsa_captions import CELLS, DVSACaptions, DVSACaptionsConfig, cut_regions, load_describer
+from seesay.models.dvsa_captions import CELLS, GLANCES, DVSACaptions, DVSACaptionsConfig, cut_regions, load_describer
 from seesay.text.vocabulary import END, START, Vocabulary
 
 Build = Callable[..., DVSACaptions]
 SENTENCES = ["a dog runs", "dog", "two dogs play in the snow", "a red zebra"]
 each_shape = pytest.mark.parametrize(
     "config",
-    [{"cell": cell, "context": context, "shared": shared}
-     for cell in CELLS for context in (True, False) for shared in (True, False)],
+    [{"cell": cell, "context": context, "shared": shared, "glances": glances}
+     for cell in CELLS for context in (True, False) for shared in (True, False) for glances in GLANCES],
     ids=lambda config: "-".join(map(str, config.values())),
 )  # fmt: skip
 
@@ -34,7 +34,7 @@ def build(vocabulary: Vocabulary) -> Build:
 
     def build_model(**config: Any) -> DVSACaptions:
         torch.manual_seed(0)
-        small = {"hidden": 5, "image_dim": 3}
+        small = {"embedding": 5, "hidden": 7, "image_dim": 3}
         model = DVSACaptions(DVSACaptionsConfig(**(small | config)), vocabulary, FeatureSpec("efficientnet-lite0", 64))
         for weight in model.parameters():
             weight.data.normal_(0, 0.5)
@@ -51,7 +51,7 @@ def features_with_maps(n: int = 4) -> Features:
 
 def test_the_equations_of_one_unit_give_what_a_pocket_calculator_gives() -> None:
     vocabulary = Vocabulary.build(["dog"], min_count=1)
-    config = DVSACaptionsConfig(hidden=1, image_dim=1, context=False)
+    config = DVSACaptionsConfig(embedding=1, hidden=1, image_dim=1, context=False)
     model = DVSACaptions(config, vocabulary, FeatureSpec("efficientnet-lite0", 64)).eval()
     for weight in model.parameters():
         weight.data.fill_(0)
@@ -92,6 +92,17 @@ def test_the_whole_picture_is_a_region_of_itself(build: Build, config: dict[str,
     torch.testing.assert_close(regions[:1], model.encode_images(features))
 
 
+def test_a_picture_that_is_seen_at_every_word_is_not_forgotten(build: Build) -> None:
+    pictures = features_with_maps(2)
+    for glances, differs in (("first", False), ("every", True)):
+        model = build(glances=glances)
+        model.recurrence.weight_hh_l0.data.fill_(0)  # no memory: what it knows of the picture it sees
+        state = model.start(model.encode_images(pictures))
+        _, state = model.step(state, torch.tensor([START, START]))
+        one, other = model.step(state, torch.tensor([5, 5]))[0]
+        assert torch.allclose(one, other) != differs
+
+
 def test_a_region_without_context_does_not_depend_on_the_rest(build: Build) -> None:
     features = features_with_maps(1)
     assert features.map is not None
@@ -116,7 +127,7 @@ def test_training_hides_some_full_frames_and_only_training(build: Build) -> None
 
 
 def test_before_it_has_learned_it_says_words_as_often_as_people(vocabulary: Vocabulary) -> None:
-    config = DVSACaptionsConfig(hidden=4, image_dim=3)
+    config = DVSACaptionsConfig(embedding=4, hidden=6, image_dim=3)
     model = DVSACaptions(config, vocabulary, FeatureSpec("efficientnet-lite0", 64))
     model.initialise(0)
     counts = torch.tensor(vocabulary.counts).float().clamp(min=0.1)
@@ -157,7 +168,16 @@ def test_only_weights_that_describe_regions_are_taken(colours_run: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("cell", "gru"), ("hidden", 0), ("hide_context", 1.0), ("dropout", -0.1), ("image_dim", 0)]
+    ("key", "value"),
+    [
+        ("cell", "gru"),
+        ("glances", "never"),
+        ("hidden", 0),
+        ("embedding", 0),
+        ("hide_context", 1.0),
+        ("dropout", -0.1),
+        ("image_dim", 0),
+    ],
 )
 def test_impossible_shapes_are_refused(key: str, value: Any) -> None:
     with pytest.raises(SeesayError, match=f"config.{key} is {value!r}"):

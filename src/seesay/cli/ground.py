@@ -46,7 +46,7 @@ def ground(
     """Find what phrases speak of, or every word of a sentence, and draw boxes around it.
 
     The score is the model's own and tells boxes of a photo apart; a phrase about something that is not there gets a box
-    too. With --sentence neighbouring words that look at the same place are joined, and each part has its colour.
+    too, and words that the model has never learned are named. With --sentence neighbouring words that look at the same place are joined, and each part has its colour.
     """
     from seesay.errors import SeesayError
     from seesay.explain.sheets import save_picture
@@ -102,11 +102,12 @@ def _find(
     marks: list[Mark] = []
     words: list[Word] = []
     for row, (phrase, overlaps) in enumerate(zip(phrases, box_overlaps(heats, boxes), strict=True)):
-        if not any(word in aligner.vocabulary for word in tokenize(phrase)):
-            typer.echo(f"seesay: the model knows no word of {phrase!r}: its box means nothing", err=True)
+        tokens = tokenize(phrase)
+        _note_unknown(aligner, phrase, tokens)
         for rank, place in enumerate(best_boxes(overlaps, boxes, n)):
             label = phrase if n == 1 else f"{phrase} {rank + 1}"
-            parts.append(_part(phrase, boxes[place], float(scores[row, place]), point_at(heats[row : row + 1])[0]))
+            point = point_at(heats[row : row + 1])[0]
+            parts.append(_part(phrase, boxes[place], float(scores[row, place]), point, _unknown(aligner, tokens)))
             marks.append(Mark(boxes[place], label, colour_of(row)))
         words += [Word(phrase, colour_of(row))]
     return parts, marks, words if len(phrases) > 1 else [], heats
@@ -115,12 +116,16 @@ def _find(
 def _align(
     aligner: "Aligner", picture: "Image", sentence: str, boxes: "Boxes"
 ) -> tuple[list[Part], list["Mark"], list["Word"], "Floats"]:
-    """Every part of a sentence with its box; parts that speak of nothing in particular have none."""
+    """Every part of a sentence with its box; parts that speak of nothing in particular have none.
+
+    Words that name nothing, and words that the model has never learned, have no box of their own.
+    """
     import torch
 
     from seesay.alignment import align_words, heat_maps, point_at
     from seesay.errors import SeesayError
     from seesay.explain.overlay import Mark, Word, colour_of
+    from seesay.text.function_words import name_things
     from seesay.text.tokens import tokenize
 
     features = aligner.features([picture])
@@ -133,22 +138,52 @@ def _align(
     parts: list[Part] = []
     marks: list[Mark] = []
     words: list[Word] = []
-    found: list[Segment] = align_words(heats, boxes)
-    least = _FAINT * max(part.score / (part.last - part.first) for part in found)
+    _note_unknown(aligner, sentence, tokens)
+    named = zip(tokens, name_things(tokens), strict=True)
+    laid = [names and token in aligner.vocabulary for token, names in named]
+    found: list[Segment] = align_words(heats, boxes, laid=laid)
+    least = _FAINT * max(part.gain for part in found)
     for part in found:
         text = " ".join(tokens[part.first : part.last])
-        is_seen = part.score > 0 and part.score / (part.last - part.first) >= least
+        is_seen = part.score > 0 and part.gain >= least
         colour = colour_of(len(marks)) if is_seen else None
         words += [Word(token, colour) for token in tokens[part.first : part.last]]
         if colour is not None:
             marks.append(Mark(boxes[part.region], text, colour))
             point = point_at(heats[part.first : part.last].sum(0, keepdims=True))[0]
-            parts.append(_part(text, boxes[part.region], part.score, point))
+            unknown = _unknown(aligner, tokens[part.first : part.last])
+            parts.append(_part(text, boxes[part.region], part.score, point, unknown))
     return parts, marks, words, heats
 
 
-def _part(text: str, box: Any, score: float, point: Any) -> Part:
-    return {"phrase": text, "score": score, "box": [float(edge) for edge in box], "point": [float(x) for x in point]}
+def _part(text: str, box: Any, score: float, point: Any, unknown: list[str]) -> Part:
+    return {
+        "phrase": text,
+        "score": score,
+        "box": [float(edge) for edge in box],
+        "point": [float(x) for x in point],
+        "unknown": unknown,
+    }
+
+
+def _unknown(aligner: "Aligner", tokens: list[str]) -> list[str]:
+    """The words that name something and that the model has never learned, each once."""
+    return [token for token in _named(tokens) if token not in aligner.vocabulary]
+
+
+def _note_unknown(aligner: "Aligner", text: str, tokens: list[str]) -> None:
+    """Say which words of a text a box cannot be about: whoever reads only the picture would take it for an answer."""
+    if unknown := _unknown(aligner, tokens):
+        what = "only its other words were looked for" if len(unknown) < len(_named(tokens)) else "its box means nothing"
+        names = ", ".join(map(repr, unknown))
+        typer.echo(f"seesay: the model has never learned {names} of {text!r}: {what}", err=True)
+
+
+def _named(tokens: list[str]) -> list[str]:
+    from seesay.text.function_words import name_things
+
+    naming = zip(tokens, name_things(tokens), strict=True)
+    return list(dict.fromkeys(token for token, names in naming if names))
 
 
 def _draw(picture: "Image", marks: list["Mark"], words: list["Word"], heats: "Floats | None") -> "Image":
@@ -176,6 +211,7 @@ def _print_json(model: str, photo: Path, picture: "Image", parts: list[Part], ou
             "box": [round(edge, 4) for edge in part["box"]],
             "pixels": _in_pixels(part, picture),
             "point": [round(x, 4) for x in part["point"]],
+            "unknown": part["unknown"],
         }
         for part in parts
     ]

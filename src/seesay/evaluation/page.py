@@ -28,6 +28,7 @@ from seesay.images.regions import Boxes
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.base import without_dropout
+from seesay.text.function_words import name_things
 from seesay.text.tokens import tokenize
 from seesay.training.ranking import score_all
 from seesay.training.sources import Source
@@ -120,7 +121,8 @@ def align_sentences(model: Aligner, features: Features, boxes: Boxes, sentences:
     found = []
     for row, sentence in enumerate(sentences):
         words = tokenize(sentence)[: int(texts.lengths[row])]
-        segments = align_words(heat_maps(model, features, texts.states[row, : len(words)]), boxes) if words else []
+        heat = heat_maps(model, features, texts.states[row, : len(words)])
+        segments = align_words(heat, boxes, laid=name_things(words)) if words else []
         found.append(
             {
                 "words": words,
@@ -128,7 +130,7 @@ def align_sentences(model: Aligner, features: Features, boxes: Boxes, sentences:
                     {
                         "first": part.first,
                         "last": part.last,
-                        "gain": round(part.score / (part.last - part.first), 3),
+                        "gain": round(part.gain, 3),
                         "box": [round(float(edge), 4) for edge in boxes[part.region]],
                     }
                     for part in segments

@@ -10,8 +10,9 @@ beside the region (`context`); RMSProp and clipping every element of a gradient 
 learned from random ones.
 
 Where we depart from the print. b_v is added to the first word's vector, from where W_hx takes it, so that any cell will
-do. A whole picture is its own full frame: with nothing but that to learn from, a region could never speak for itself.
-Training therefore hides the full frame of some pictures (`hide_context`). W_oh may share the words' vectors (`shared`).
+do; `glances = "every"` adds it to all words. A whole picture is its own full frame: with nothing but that to learn from,
+a region could never speak for itself. Training therefore hides the full frame of some pictures (`hide_context`). W_oh
+may read words off their vectors, through one learned map (`shared`).
 """
 
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ from seesay.models.pretrained import find, installed, load
 from seesay.text.vocabulary import Vocabulary
 
 CELLS = ("rnn", "lstm")
+GLANCES = ("first", "every")
 
 
 @dataclass(frozen=True)
@@ -39,19 +41,23 @@ class DVSACaptionsConfig:
     """The shape of the model.
 
     Attributes:
-        hidden: Of the word vectors and of the recurrent layer.
+        embedding: Of the word vectors.
+        hidden: Of the recurrent layer.
         cell: The paper's `rnn` with ReLUs, or an `lstm`.
+        glances: At which words the picture is seen: the `first` only, as in print, or `every` one.
         context: See the full frame beside the region.
         hide_context: Share of the pictures whose full frame training hides.
         frequency_bias: Start the biases of the softmax at the logarithms of the words' frequencies.
-        shared: Let the softmax read words off their vectors.
+        shared: Let the softmax read words off their vectors, through one learned map.
         image_dim: Of a region's vector.
         dropout: On word vectors and states.
         image_dropout: On the vectors of regions and frames.
     """
 
+    embedding: int = 256
     hidden: int = 256
     cell: str = "rnn"
+    glances: str = "first"
     context: bool = True
     hide_context: float = 0.5
     frequency_bias: bool = True
@@ -61,18 +67,19 @@ class DVSACaptionsConfig:
     image_dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.cell not in CELLS:
-            raise SeesayError(f"config.cell is {self.cell!r}", allowed=CELLS)
+        for key, allowed in (("cell", CELLS), ("glances", GLANCES)):
+            if getattr(self, key) not in allowed:
+                raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
         for key in ("hide_context", "dropout", "image_dropout"):
             if not 0 <= getattr(self, key) < 1:
                 raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
-        for key in ("hidden", "image_dim"):
+        for key in ("embedding", "hidden", "image_dim"):
             if getattr(self, key) < 1:
                 raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
 
 
 class DVSACaptions(Captioner):
-    """A recurrent network that is shown a region once, before the first word."""
+    """A recurrent network that is shown a region, and then writes."""
 
     family = "dvsa-captions"
     config_type = DVSACaptionsConfig
@@ -80,14 +87,15 @@ class DVSACaptions(Captioner):
 
     def __init__(self, config: DVSACaptionsConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
         super().__init__(config, vocabulary, features)
-        n_words, hidden = len(vocabulary), config.hidden
-        self.embedding = nn.Embedding(n_words, hidden)
-        self.W_hi = nn.Linear((1 + config.context) * config.image_dim, hidden)
+        n_words, embedding, hidden = len(vocabulary), config.embedding, config.hidden
+        self.embedding = nn.Embedding(n_words, embedding)
+        self.W_hi = nn.Linear((1 + config.context) * config.image_dim, embedding)
         self.recurrence: nn.RNNBase = (
-            nn.LSTM(hidden, hidden, batch_first=True)
+            nn.LSTM(embedding, hidden, batch_first=True)
             if config.cell == "lstm"
-            else nn.RNN(hidden, hidden, batch_first=True, nonlinearity="relu")
+            else nn.RNN(embedding, hidden, batch_first=True, nonlinearity="relu")
         )
+        self.to_embedding = nn.Linear(hidden, embedding, bias=False) if config.shared else None
         self.W_oh = None if config.shared else nn.Linear(hidden, n_words, bias=False)
         self.b_o = nn.Parameter(torch.zeros(n_words))
         self.dropout = nn.Dropout(config.dropout)
@@ -106,7 +114,7 @@ class DVSACaptions(Captioner):
         return False
 
     def encode_images(self, features: Features) -> Tensor:
-        """b_v: (n, hidden). What has one part is a region (`cut_regions`); a whole picture is its own full frame."""
+        """b_v: (n, embedding). What has one part is a region (`cut_regions`); a whole picture is its own full frame."""
         frames = features.pooled  # (n, C)
         regions = frames if features.parts is None else features.parts[:, 0]
         self.check_features("image_dim", regions)
@@ -134,16 +142,23 @@ class DVSACaptions(Captioner):
         h, after = self.recurrence(x, before if len(before) == 2 else before[0])
         memory = [part.squeeze(0) for part in (after if isinstance(after, tuple) else (after,))]
         log_probs = F.log_softmax(self.predict(h.squeeze(1)), dim=-1)
-        return log_probs, (torch.zeros_like(seen), *memory)  # 1(t = 1): the picture is seen once
+        if self.config.glances == "first":
+            seen = torch.zeros_like(seen)  # 1(t = 1)
+        return log_probs, (seen, *memory)
 
     def read(self, images: Tensor, words: Tensor) -> Tensor:
-        x = self.embedding(words)  # (n, T, hidden)
-        x = torch.cat([x[:, :1] + images.unsqueeze(1), x[:, 1:]], 1)
-        hidden: Tensor = self.dropout(self.recurrence(self.dropout(x))[0])
+        seen = images.unsqueeze(1)  # (n, 1, embedding)
+        if self.config.glances == "first":
+            seen = F.pad(seen, (0, 0, 0, words.shape[1] - 1))  # 1(t = 1)
+        x = self.dropout(self.embedding(words)) + seen  # (n, T, embedding)
+        hidden: Tensor = self.dropout(self.recurrence(x)[0])  # (n, T, hidden)
         return hidden
 
     def predict(self, hidden: Tensor) -> Tensor:
-        return F.linear(hidden, self.embedding.weight if self.W_oh is None else self.W_oh.weight, self.b_o)
+        if self.to_embedding is not None:
+            return F.linear(self.to_embedding(hidden), self.embedding.weight, self.b_o)
+        assert self.W_oh is not None
+        return F.linear(hidden, self.W_oh.weight, self.b_o)
 
     def encode_texts(self, sentences: Sequence[str]) -> NoReturn:
         _refuse_scores()
