@@ -50,7 +50,7 @@ def main() -> None:
             row[split] = evaluate_retrieval(model, collection.split(split)).to_report()
         rows.append(row)
         print(f"{name:<20} dev Sum {row['dev']['sum']:.1f}  test Sum {row['test']['sum']:.1f}", flush=True)
-    record(arguments, ("torch",), data="flickr8k", recipe=recipe.name, epochs=recipe.stop.epochs, rows=rows)
+        record(arguments, ("torch",), data="flickr8k", recipe=recipe.name, epochs=recipe.stop.epochs, rows=rows)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """What each trick of DVSA's supplement is worth to its caption RNN: variants trained alike, measured on Flickr8K dev.
 
-Each is a short run of recipes/dvsa-captions.toml that leaves one trick out, in a folder of its own; finished runs are
-not run again. Whole photos: perplexity of people's sentences and CIDEr of greedy captions. Regions: perplexity of the
-phrases of Flickr30k Entities given the box around their thing, which no variant has learned from.
+Each is a short run of recipes/dvsa-captions-tricks.toml that leaves one trick out, in a folder of its own; finished
+runs are not run again. Whole photos: perplexity of people's sentences and CIDEr of greedy captions. Regions: perplexity
+of the phrases of Flickr30k Entities given the box around their thing, which no variant has learned from.
 
-    SEESAY_DATA=… python benchmarks/region_captions.py [--variants all rnn …] [--epochs 3]
+    SEESAY_DATA=… python benchmarks/region_captions.py [--variants all sgd …]
 """
 
 import argparse
@@ -26,25 +26,26 @@ from seesay.metrics.captions import perplexity
 from seesay.models.dvsa_captions import DVSACaptions, cut_regions, load_describer
 from seesay.training.recipe import read_recipe
 
-RECIPE = Path(__file__).resolve().parents[1] / "recipes/dvsa-captions.toml"
+RECIPE = Path(__file__).resolve().parents[1] / "recipes/dvsa-captions-tricks.toml"
 VARIANTS = {
     "all": [],
     "rnn instead of lstm": ["config.cell=rnn"],
-    "rnn, no clipping": ["config.cell=rnn", "optimiser.clip_value=0"],
-    "no clipping": ["optimiser.clip_value=0"],
+    "region alone, no full frame": ["config.context=false"],
     "biases from 0": ["config.frequency_bias=false"],
-    "no full frame": ["config.context=false"],
-    "full frame never hidden": ["config.hide_context=0.0"],
+    "no clipping": ["optimiser.clip_value=0"],
     "sgd": ["optimiser.name=sgd", "optimiser.rate=0.5", "optimiser.momentum=0.9"],
     "adam": ["optimiser.name=adam"],
+    "rnn, no clipping": ["config.cell=rnn", "optimiser.clip_value=0"],
+    "whole photos only": ['data.train=[{source="flickr8k"}]'],
+    "picture at every word": ["config.glances=every"],
 }
+"""What differs from the recipe, which has all of them."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
     parser.add_argument("--runs", type=Path, default=Path("runs/region-captions"))
-    parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--images", type=int, default=300, help="dev photos whose boxed phrases are asked for")
     parser.add_argument("--threads", type=int, default=0)
     arguments = parse_arguments(parser, "region_captions")
@@ -54,23 +55,17 @@ def main() -> None:
     phrases = [phrase for phrase in boxed_phrases(dev) if phrase.item < arguments.images]
     rows: list[dict[str, Any]] = []
     for name in arguments.variants:
-        recipe = read_recipe(RECIPE, [*VARIANTS[name], f"stop.epochs={arguments.epochs}"])
+        recipe = read_recipe(RECIPE, VARIANTS[name])
         weights = train(recipe, arguments.runs / name.replace(", ", "-").replace(" ", "-"))
         found = weights.figures["flickr8k/dev"]["captions"]
         row = {"variant": name, "changes": VARIANTS[name]}
         row |= {key: round(found[key], 4) for key in ("perplexity", "bleu4", "cider")}
+        row["parameters"] = sum(weight.numel() for weight in load_describer(weights.folder).parameters())
         row["phrase_perplexity"] = round(phrase_perplexity(load_describer(weights.folder), dev, phrases), 4)
         rows.append(row)
         print(name, {key: value for key, value in row.items() if isinstance(value, float)}, flush=True)
-    record(
-        arguments,
-        ("torch",),
-        data="flickr8k dev",
-        recipe=recipe.name,
-        epochs=arguments.epochs,
-        n_phrases=len(phrases),
-        rows=rows,
-    )
+        about = {"data": "flickr8k dev", "recipe": recipe.name, "epochs": recipe.stop.epochs}
+        record(arguments, ("torch",), **about, n_phrases=len(phrases), rows=rows)
 
 
 @torch.inference_mode()

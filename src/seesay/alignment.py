@@ -133,8 +133,10 @@ def segments(scores: Scores, assigned: Indices) -> list[Segment]:
 
     Example:
         >>> scores = np.array([[3.0, 0.0], [1.0, 1.5], [2.0, 0.0]])
-        >>> segments(scores, np.array([0, 0, 1]))
-        [Segment(first=0, last=2, region=0, score=4.0, n_laid=2), Segment(first=2, last=3, region=1, score=0.0, n_laid=1)]
+        >>> for part in segments(scores, np.array([0, 0, 1])):
+        ...     print(part.first, part.last, part.region, part.score)
+        0 2 0 4.0
+        2 3 1 0.0
     """
     starts = [0, *(int(t) + 1 for t in np.flatnonzero(np.diff(assigned))), len(assigned)]
     return [

@@ -27,7 +27,7 @@ def describer_run(
     recipe = colours_recipe | {
         "name": "colour-regions",
         "model": "dvsa-captions",
-        "config": {"hidden": 24, "context": False},
+        "config": {"embedding": 16, "hidden": 24, "context": False},
         "features": {"backbone": "efficientnet-lite0", "size": 128},
         "optimiser": {"rate": 0.02, "clip_value": 0.5},
         "stop": {"epochs": 20, "metric": "perplexity", "mode": "min", "evaluate_every": 20},

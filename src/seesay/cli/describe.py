@@ -1,7 +1,6 @@
 """`seesay describe`: say what is in the regions of a picture."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,21 +11,7 @@ from seesay.cli.pictures import require_drawable
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from seesay.captioning import Caption
-    from seesay.images.features import Features
-    from seesay.images.regions import Boxes
-    from seesay.models.dvsa_captions import DVSACaptions
-
-_SMALLEST = 0.05  # of the picture: the network sees no more in less than five of its hundred cells
-_LARGEST = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class _Described:
-    """A region and what was said of it."""
-
-    box: tuple[float, float, float, float]
-    caption: "Caption"
+    from seesay.describing import Described
 
 
 def describe(
@@ -38,9 +23,9 @@ def describe(
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
     ] = "dvsa-captions",
-    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Salient regions, at most.")] = 4,
+    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Salient regions, at most.")] = 5,
     salience: Annotated[
-        str, typer.Option(metavar="WEIGHTS", help="Weights whose longest vectors say which regions are salient.")
+        str, typer.Option(metavar="WEIGHTS", help="Weights that say which regions are salient and which phrases fit.")
     ] = "dvsa-flickr8k",
     regions: Annotated[
         str, typer.Option(metavar="SCHEME", help="Regions to choose from: search-N, windows-N or grid-RxC.")
@@ -53,14 +38,16 @@ def describe(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Write a sentence about every salient region of a picture, or about regions of one's own.
+    """Say what is in the salient regions of a picture, or in regions of one's own.
 
-    The captioner learned from whole pictures and sees a region beside the whole: read what it says as a guess.
+    The captioner learned from phrases that were laid on regions by a model which has seen no box itself, and it sees a
+    region beside the whole: read what it says as a guess.
     """
-    from seesay.captioning import caption_images
+    from seesay.describing import describe_boxes, describe_picture
     from seesay.images.io import open_image
     from seesay.images.proposals import searched
-    from seesay.models.dvsa_captions import cut_regions, load_describer
+    from seesay.models.aligner import load_aligner
+    from seesay.models.dvsa_captions import load_describer
 
     if output is None and not as_json:
         output = Path(f"{photo.stem}-described.png")
@@ -70,13 +57,12 @@ def describe(
     picture = open_image(photo)
     own = [_read_box(text, picture) for text in box or ()]
     describer = load_describer(model)
-    features = describer.features([picture])
-    boxes = _as_boxes(own) if own else _choose(describer, picture, features, salience, regions, n)
-    captions = caption_images(describer, cut_regions(features, boxes))
-    found = [
-        _Described((float(left), float(top), float(right), float(bottom)), several[0])
-        for (left, top, right, bottom), several in zip(boxes, captions, strict=True)
-    ]
+    if own:
+        import numpy as np
+
+        found = describe_boxes(describer, describer.features([picture]), np.array(own, np.float32))
+    else:
+        found = describe_picture(describer, load_aligner(salience), picture, n=n, regions=regions)
     if output is not None:
         _draw(output, picture, found)
     if as_json:
@@ -101,32 +87,7 @@ def _read_box(text: str, picture: "Image") -> tuple[float, float, float, float]:
     return x / picture.width, y / picture.height, (x + width) / picture.width, (y + height) / picture.height
 
 
-def _as_boxes(boxes: list[tuple[float, float, float, float]]) -> "Boxes":
-    import numpy as np
-
-    return np.array(boxes, np.float32)
-
-
-def _choose(
-    describer: "DVSACaptions", picture: "Image", features: "Features", salience: str, regions: str, n: int
-) -> "Boxes":
-    """The salient ones among the regions that are neither tiny nor nearly everything."""
-    from seesay.alignment import salient_boxes
-    from seesay.images.proposals import propose_regions
-    from seesay.models.aligner import load_aligner
-
-    aligner = load_aligner(salience)
-    boxes = propose_regions(picture, regions)
-    areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
-    fitting = boxes[(areas >= _SMALLEST) & (areas <= _LARGEST)]
-    if len(fitting):
-        boxes = fitting
-    if aligner.feature_spec != describer.feature_spec:
-        features = aligner.features([picture])
-    return boxes[salient_boxes(aligner, features, boxes, n)]
-
-
-def _draw(output: Path, picture: "Image", found: list[_Described]) -> None:
+def _draw(output: Path, picture: "Image", found: "list[Described]") -> None:
     from seesay.explain.overlay import Mark, colour_of, draw_boxes, fit
     from seesay.explain.sheets import save_picture
 
@@ -134,18 +95,19 @@ def _draw(output: Path, picture: "Image", found: list[_Described]) -> None:
     save_picture(draw_boxes(fit(picture, 960), marks), output)
 
 
-def _pixels(row: _Described, picture: "Image") -> list[int]:
+def _pixels(row: "Described", picture: "Image") -> list[int]:
     """Left, top, width and height."""
     left, top, right, bottom = row.box
     x, y = round(left * picture.width), round(top * picture.height)
     return [x, y, round(right * picture.width) - x, round(bottom * picture.height) - y]
 
 
-def _print_json(model: str, photo: Path, picture: "Image", found: list[_Described], output: Path | None) -> None:
+def _print_json(model: str, photo: Path, picture: "Image", found: "list[Described]", output: Path | None) -> None:
     rows = [
         {
             "caption": row.caption.text,
             "log_prob": round(row.caption.log_prob, 4),
+            "fit": None if row.fit is None else round(row.fit, 4),
             "box": [round(edge, 4) for edge in row.box],
             "pixels": _pixels(row, picture),
         }
@@ -157,7 +119,7 @@ def _print_json(model: str, photo: Path, picture: "Image", found: list[_Describe
     typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
 
 
-def _print_table(found: list[_Described], picture: "Image") -> None:
+def _print_table(found: "list[Described]", picture: "Image") -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -46,7 +46,8 @@ def ground(
     """Find what phrases speak of, or every word of a sentence, and draw boxes around it.
 
     The score is the model's own and tells boxes of a photo apart; a phrase about something that is not there gets a box
-    too, and words that the model has never learned are named. With --sentence neighbouring words that look at the same place are joined, and each part has its colour.
+    too, and words that the model has never learned are named. With --sentence neighbouring words that look at the same
+    place are joined, and each part has its colour.
     """
     from seesay.errors import SeesayError
     from seesay.explain.sheets import save_picture

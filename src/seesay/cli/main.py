@@ -9,6 +9,7 @@ import seesay
 from seesay.cli import data, library
 from seesay.cli.caption import caption
 from seesay.cli.demo import demo
+from seesay.cli.describe import describe
 from seesay.cli.evaluate import evaluate
 from seesay.cli.explain import explain
 from seesay.cli.features import features
@@ -51,7 +52,7 @@ def main(
 
 
 for command in (
-    *(demo, search, serve, caption, ground, identify, explain, match, regions, neighbours, words, magnitudes),
+    *(demo, search, serve, caption, describe, ground, identify, explain, match, regions, neighbours, words, magnitudes),
     *(index, models, evaluate, train, features),
 ):
     app.command()(command)

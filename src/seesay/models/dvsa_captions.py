@@ -4,17 +4,20 @@
     h_t = f(W_hx · x_t + W_hh · h_{t−1} + b_h + 1(t = 1) · b_v)    f is a ReLU
     y_t = softmax(W_oh · h_t + b_o)
 
-It learns from whole pictures and is asked about regions. The supplement's tricks are choices: an LSTM in place of the
+It learns from whole pictures with their sentences and, where a recipe wants it, from regions with the phrases that the
+alignment model laid on them (`seesay.training.snippets`). The supplement's tricks are choices: an LSTM in place of the
 RNN (`cell`), biases b_o that start at the logarithms of the words' frequencies (`frequency_bias`), the full frame
 beside the region (`context`); RMSProp and clipping every element of a gradient are the recipe's. Word vectors are
 learned from random ones.
 
 Where we depart from the print. b_v is added to the first word's vector, from where W_hx takes it, so that any cell will
-do; `glances = "every"` adds it to all words. A whole picture is its own full frame: with nothing but that to learn from,
-a region could never speak for itself. Training therefore hides the full frame of some pictures (`hide_context`). W_oh
-may read words off their vectors, through one learned map (`shared`).
+do; `glances = "every"` adds it to all words. A whole picture is its own full frame, and with nothing but that to learn
+from a region could never speak for itself: training hides the full frame of some pictures (`hide_context`). W_oh may
+read words off their vectors, through one learned map (`shared`). W_hx starts large: with torch's own numbers a short
+word vector hardly moves an LSTM, and the first epoch is spent on finding that out.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +35,7 @@ from seesay.models.base import NORMALISATIONS, Captioner, State
 from seesay.models.pretrained import find, installed, load
 from seesay.text.vocabulary import Vocabulary
 
+_WORD = 0.1  # of each number of a word's vector, before training
 CELLS = ("rnn", "lstm")
 GLANCES = ("first", "every")
 
@@ -102,9 +106,16 @@ class DVSACaptions(Captioner):
         self.image_dropout = nn.Dropout(config.image_dropout)
 
     def initialise(self, seed: int) -> None:
-        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
-        if self.config.cell == "rnn":
-            nn.init.orthogonal_(self.recurrence.get_parameter("weight_hh_l0"))
+        nn.init.normal_(self.embedding.weight, std=_WORD)
+        W_hx, W_hh = (self.recurrence.get_parameter(f"weight_{part}_l0") for part in ("ih", "hh"))
+        nn.init.normal_(W_hx, std=0.5 / (_WORD * math.sqrt(self.config.embedding)))  # h moves by about a half
+        for gate in W_hh.data.split(self.config.hidden):
+            nn.init.orthogonal_(gate)
+        if self.config.cell == "lstm":
+            _, forget, _, _ = self.recurrence.get_parameter("bias_ih_l0").data.chunk(4)
+            forget.fill_(1.0)
+        if self.to_embedding is not None:
+            nn.init.normal_(self.to_embedding.weight, std=0.2)
         if self.config.frequency_bias:
             counts = torch.tensor(self.vocabulary.counts, dtype=torch.float32).clamp(min=0.1)
             self.b_o.data.copy_((counts / counts.sum()).log())

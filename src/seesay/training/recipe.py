@@ -27,6 +27,7 @@ class SourceRecipe:
         weight: How many times an epoch goes through it: 0.5 shows one half in each epoch, 2 shows everything twice.
         sentences_only: Learn from the sentences of an image alone, without the picture.
         without: Another collection whose dev and test photos are left out of this one.
+        snippets: Weights of an alignment model: learn from noun phrases and the regions that it lays them on.
     """
 
     source: str = field(metadata={"filled": True})
@@ -35,6 +36,7 @@ class SourceRecipe:
     weight: float = key(1.0, above=0)
     sentences_only: bool = False
     without: str = ""
+    snippets: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class Recipe:
     def to_dict(self) -> dict[str, Any]:
         """The recipe as plain tables with all defaults filled in; `Recipe.from_dict` gives the same recipe back."""
         table = asdict(self)
-        table["data"]["train"] = list(table["data"]["train"])
+        table["data"]["train"] = [_without_empty(source) for source in table["data"]["train"]]
         return table
 
     def to_toml(self) -> str:
@@ -180,6 +182,11 @@ class Recipe:
         left, right = dict(_flatten(self.to_dict())), dict(_flatten(other.to_dict()))
         keys = list(left) + [key for key in right if key not in left]
         return [(key, left.get(key), right.get(key)) for key in keys if left.get(key) != right.get(key)]
+
+
+def _without_empty(source: dict[str, Any]) -> dict[str, Any]:
+    """A source's table without the key that only captioners of regions have: other recipes keep their fingerprints."""
+    return {name: value for name, value in source.items() if name != "snippets" or value}
 
 
 def read_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:

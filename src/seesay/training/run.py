@@ -23,6 +23,7 @@ from seesay.training.identifying import IdentifyingTask
 from seesay.training.loop import Event, train
 from seesay.training.ranking import RankingTask
 from seesay.training.recipe import Recipe
+from seesay.training.snippets import read_snippets
 from seesay.training.sources import Source, read_source, same_photo
 
 LearningTask = RankingTask | CaptioningTask | IdentifyingTask
@@ -38,13 +39,15 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningT
     spec = read_config(FeatureSpec, recipe.features, f"recipe {recipe.name} [features]")
     outputs = kind.outputs_for(config)
     sources = [
-        read_source(source, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
+        read_snippets(source, spec)
+        if source.snippets
+        else read_source(source, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
         for source in recipe.data.train
     ]
     dev = read_source(recipe.data.dev, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
     _refuse_leaks(sources, dev)
     # A collection that is learned from in two ways still counts its words once.
-    distinct = {source.collection.fingerprint(): source.sentences for source in sources}
+    distinct = {source.collection.fingerprint(): source.collection.sentences for source in sources}
     vocabulary = Vocabulary.build(
         (text for sentences in distinct.values() for text in sentences), recipe.data.min_count
     )
@@ -117,7 +120,7 @@ def describe(recipe: Recipe, sources: list[Source], epochs: int) -> dict[str, An
             {
                 "name": source.collection.name,
                 "split": recipe.data.train[place].split,
-                "n_images": 0 if source.table is None else len(source.table),
+                "n_images": 0 if source.table is None else len(source.collection),
                 "n_sentences": len(source.sentences),
                 "fingerprint": source.collection.fingerprint(),
             }

@@ -65,20 +65,35 @@ def read_collection(recipe: SourceRecipe | DevRecipe) -> Collection:
     return collection
 
 
-def read_source(recipe: SourceRecipe | DevRecipe, read_features: FeatureReader) -> Source:
-    """Read what a recipe names: its sentences, and the features of its pictures unless it wants sentences alone."""
-    sentences_only = isinstance(recipe, SourceRecipe) and recipe.sentences_only
+def read_whole_collection(recipe: SourceRecipe | DevRecipe) -> Collection:
+    """`read_collection` where every picture has to be there, and some are.
+
+    Raises:
+        SeesayError: Pictures are missing, or there is nothing at all.
+    """
     collection = read_collection(recipe)
-    if sentences_only:
-        collection = collection.keep(lambda item: len(item.sentences) > 1)
-    elif len(collection.images) < len(collection):
+    if len(collection.images) < len(collection):
         raise SeesayError(
             f"{len(collection) - len(collection.images)} of {len(collection)} pictures of {recipe.source} "
             f"({recipe.split}) are missing",
             hint=f"seesay data check {recipe.source}, or set images to the folder that holds them",
         )
+    return _require_items(collection, recipe)
+
+
+def _require_items(collection: Collection, recipe: SourceRecipe | DevRecipe) -> Collection:
     if not collection.items:
         raise SeesayError(f"{recipe.source} has nothing to learn from in {recipe.split!r}")
+    return collection
+
+
+def read_source(recipe: SourceRecipe | DevRecipe, read_features: FeatureReader) -> Source:
+    """Read what a recipe names: its sentences, and the features of its pictures unless it wants sentences alone."""
+    sentences_only = isinstance(recipe, SourceRecipe) and recipe.sentences_only
+    if sentences_only:
+        collection = _require_items(read_collection(recipe).keep(lambda item: len(item.sentences) > 1), recipe)
+    else:
+        collection = read_whole_collection(recipe)
     table = None if sentences_only else read_features(collection.images)
     return Source.of(collection, table, recipe.weight if isinstance(recipe, SourceRecipe) else 1.0)
 
