@@ -27,6 +27,8 @@ from seesay.images.proposals import proposals_of
 from seesay.images.regions import Boxes
 from seesay.metrics.grounding import box_accuracy, pointing_game
 from seesay.models.aligner import Aligner, load_aligner
+from seesay.text.function_words import name_things
+from seesay.text.tokens import tokenize
 
 BLURS = (0.0, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 RULES = [(f, r, p) for f in (-0.5, -0.25, 0.0, 0.25, 0.5) for r in (0.5, 1.0, 2.0) for p in (0.4, 0.5, 0.6, 0.7, 0.8)]
@@ -63,10 +65,11 @@ def word_accuracy(
     for (item, sentence), own in by_sentence.items():
         with torch.inference_mode():
             texts = model.encode_texts([collection.items[item].sentences[sentence]])
+        words = tokenize(collection.items[item].sentences[sentence])
         n_words = min(int(texts.lengths[0]), max(phrase.span[1] for phrase in own))
         heat = heat_maps(model, table.rows([item]), texts.states[0, :n_words])
         for coupling, found in hits.items():
-            for part in align_words(heat, regions[item], coupling):
+            for part in align_words(heat, regions[item], coupling, laid=name_things(words[:n_words])):
                 box = regions[item][part.region]
                 x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
                 for phrase in own:

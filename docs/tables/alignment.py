@@ -51,8 +51,34 @@ def region_captions() -> str:
         for row in found["rows"]
     ]
     header = ["variant", "PPL, whole photos", "CIDEr, greedy", "PPL, phrases given their box"]
-    note = f"{found['data']}, {found['epochs']} epochs of `recipes/{found['recipe']}.toml` each."
+    note = (
+        f"{found['data']}, {found['epochs']} epochs of `recipes/{found['recipe']}.toml` each; "
+        f"{found['n_phrases']:,} boxed phrases."
+    )
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/region_captions.py")
+
+
+def magnitudes() -> str:
+    """The shortest and longest words of each model, as Table 1 of the supplement; then what they have in common."""
+    found = result("magnitudes")
+    blocks = []
+    for row in found["rows"]:
+        rows: list[list[object]] = [
+            [short_word, f"{short_length:.2f}", long_word, f"{long_length:.2f}"]
+            for (short_word, short_length), (long_word, long_length) in zip(
+                row["shortest"], row["longest"], strict=True
+            )
+        ]
+        header = [f"`{row['weights']}`: shortest words", "length", "longest words", "length"]
+        function, naming = row["function"], row["naming"]
+        blocks.append(
+            table(header, rows)
+            + f"\n{row['n_words']:,} words of {found['data']} that occur {found['min_count']} times or more: the "
+            f"{naming['n']:,} that name something have an average length of {naming['mean']:.2f}, the {function['n']} "
+            f"that hold sentences together {function['mean']:.2f}. Rank correlation with the idf: "
+            f"{row['spearman_idf']:.2f}.\n"
+        )
+    return dated("\n".join(blocks).rstrip(), found, "python benchmarks/magnitudes.py")
 
 
 def alignment_scoring() -> str:
@@ -72,4 +98,4 @@ def alignment_scoring() -> str:
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/alignment.py")
 
 
-TABLES = (alignment, alignment_ablations, grounding, region_captions, alignment_scoring)
+TABLES = (alignment, alignment_ablations, grounding, region_captions, magnitudes, alignment_scoring)

@@ -1,6 +1,7 @@
 """The card that goes with trained weights, written from their config.json so that no figure is typed by hand."""
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any
 
 TERMS = {
@@ -19,8 +20,10 @@ WEAK_POINTS = {
         "Words that captions of everyday photos do not use, text inside pictures, named people and places.",
     ),
     "dvsa-captions": (
-        "It learned from whole pictures: of a region it often says what usually stands around such a thing.",
-        "It says what is usual and guesses the rest. Read a description as a guess.",
+        "The phrases that it learned for regions were laid on them by a model, and many of them wrongly: it names what "
+        "is usual in such a picture and guesses the rest. Read a description as a guess.",
+        "Small regions: the network's map has ten by ten cells.",
+        "Counting, colours, text inside pictures, named people and places.",
         "The captions carry their writers' guesses about the age, gender and intentions of people.",
     ),
     "identifier": (
@@ -67,10 +70,14 @@ def write_card(about: Mapping[str, Any]) -> str:
             "| collection | split | pictures | sentences | terms |",
             "| --- | --- | --- | --- | --- |",
         ]
-        for row in data:
+        sources = about.get("recipe", {}).get("data", {}).get("train", [])
+        for row, source in zip_longest(data, sources[: len(data)], fillvalue={}):
             pictures = f"{row['n_images']:,}" if row["n_images"] else "none, sentences only"
+            sentences = f"{row['n_sentences']:,}"
+            if source.get("snippets"):
+                sentences += f" noun phrases, each with the region that `{source['snippets']}` laid it on"
             terms = next((TERMS[name] for name in TERMS if row["name"].startswith(name)), "as its owner says")
-            lines.append(f"| {row['name']} | {row['split']} | {pictures} | {row['n_sentences']:,} | {terms} |")
+            lines.append(f"| {row['name']} | {row['split']} | {pictures} | {sentences} | {terms} |")
         lines += ["", "The dev and test photos of each of these collections were left out of it."]
         if any(row["name"].startswith("flickr8k") for row in data):
             lines.append(

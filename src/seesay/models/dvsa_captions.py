@@ -109,7 +109,7 @@ class DVSACaptions(Captioner):
         nn.init.normal_(self.embedding.weight, std=_WORD)
         W_hx, W_hh = (self.recurrence.get_parameter(f"weight_{part}_l0") for part in ("ih", "hh"))
         nn.init.normal_(W_hx, std=0.5 / (_WORD * math.sqrt(self.config.embedding)))  # h moves by about a half
-        for gate in W_hh.data.split(self.config.hidden):
+        for gate in W_hh.data.chunk(len(W_hh) // self.config.hidden):
             nn.init.orthogonal_(gate)
         if self.config.cell == "lstm":
             _, forget, _, _ = self.recurrence.get_parameter("bias_ih_l0").data.chunk(4)
