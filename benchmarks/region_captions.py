@@ -33,7 +33,7 @@ VARIANTS = {
     "region alone, no full frame": ["config.context=false"],
     "biases from 0": ["config.frequency_bias=false"],
     "no clipping": ["optimiser.clip_value=0"],
-    "sgd": ["optimiser.name=sgd", "optimiser.rate=0.5", "optimiser.momentum=0.9"],
+    "sgd": ["optimiser.name=sgd", "optimiser.rate=2.0", "optimiser.momentum=0.9"],
     "adam": ["optimiser.name=adam"],
     "rnn, no clipping": ["config.cell=rnn", "optimiser.clip_value=0"],
     "whole photos only": ['data.train=[{source="flickr8k"}]'],
