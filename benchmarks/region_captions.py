@@ -35,9 +35,7 @@ VARIANTS = {
     "no clipping": ["optimiser.clip_value=0"],
     "sgd": ["optimiser.name=sgd", "optimiser.rate=2.0", "optimiser.momentum=0.9"],
     "adam": ["optimiser.name=adam"],
-    "rnn, no clipping": ["config.cell=rnn", "optimiser.clip_value=0"],
     "whole photos only": ['data.train=[{source="flickr8k"}]'],
-    "picture at every word": ["config.glances=every"],
 }
 """What differs from the recipe, which has all of them."""
 

@@ -1,8 +1,9 @@
 """What is in the regions of a picture: a phrase for each that people would talk about.
 
 Regions are proposed by selective search; those with long vectors are worth talking about (DVSA supplement, section 1).
-The caption RNN writes a phrase for each, and the alignment model, which knows nothing of that, says how well the phrase
-fits its region: what fits best is kept, as long as it is about something else than what was kept before.
+They are mostly the telling part of a thing, a face or a wheel. The caption RNN writes a phrase for each, and the
+alignment model, which knows nothing of that, says where in the picture the phrase fits, and how well: what fits best is
+kept, as long as it is about something else than what was kept before.
 """
 
 from collections.abc import Sequence
@@ -10,14 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from PIL import Image
 
-from seesay.alignment import salient_boxes
+from seesay.alignment import box_overlaps, heat_maps, salient_boxes
 from seesay.captioning import Caption, Settings, caption_images
 from seesay.images.features import Features
 from seesay.images.proposals import propose_regions
 from seesay.images.regions import Boxes
+from seesay.metrics.grounding import box_iou
 from seesay.models.aligner import Aligner
 from seesay.models.dvsa_captions import DVSACaptions, cut_regions
 from seesay.text.function_words import name_things
@@ -29,8 +32,14 @@ LARGEST = 0.7
 """Of the picture: what is larger is the picture itself."""
 CANDIDATES = 24
 """Salient regions that are described before the best are kept."""
+LONGEST = 8
+"""Words of a phrase."""
+GUESSES = 5
+"""Phrases that are written for each of them: the likeliest is often the vaguest, "a man"."""
+FAINT = 0.5
+"""A phrase that fits less than this part of what the best one does is left out."""
 SAME = 0.5
-"""The share of the smaller of two boxes inside the other from which on they may show the same thing."""
+"""The IoU from which on two boxes are one, and the share of a box inside another from which on it may be a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,33 +81,38 @@ def describe_picture(
     areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     fitting = boxes[(areas >= SMALLEST) & (areas <= LARGEST)]
     boxes = fitting if len(fitting) else boxes
-    boxes = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
-    found = describe_boxes(describer, features, boxes)
-    fits = fit_phrases(aligner, seen, boxes, [region.caption.text for region in found])
-    rated = [Described(region.box, region.caption, float(fit)) for region, fit in zip(found, fits, strict=True)]
-    return keep_different(sorted(rated, key=lambda region: -(region.fit or 0.0)), n)
+    salient = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
+    captions = caption_images(describer, cut_regions(features, salient), n_best=GUESSES, settings=_settings(describer))
+    said = {caption.words: caption for several in captions for caption in several if is_phrase(caption)}
+    rated = place_phrases(aligner, seen, boxes, list(said.values())) if said else []
+    rated.sort(key=lambda region: -(region.fit or 0.0))
+    return keep_different([region for region in rated if (region.fit or 0.0) >= FAINT * (rated[0].fit or 0.0)], n)
 
 
 @torch.inference_mode()
-def fit_phrases(aligner: Aligner, features: Features, boxes: Boxes, phrases: Sequence[str]) -> NDArray[np.float32]:
-    """How well phrase i fits region i of one picture, however long the phrase is: (n,)."""
-    texts = aligner.encode_texts(list(phrases))
+def place_phrases(aligner: Aligner, features: Features, boxes: Boxes, phrases: Sequence[Caption]) -> list[Described]:
+    """Where in one picture phrases fit best, and how well, however long they are."""
+    texts = aligner.encode_texts([phrase.text for phrase in phrases])
     is_word = (texts.mask & (texts.words > END)).unsqueeze(-1)  # not what stands for a sentence as a whole
-    vectors = torch.nn.functional.normalize((texts.states * is_word).sum(1), dim=-1)  # (n, D)
-    fits: NDArray[np.float32] = (vectors * aligner.encode_regions(features, boxes)[0]).sum(-1).numpy()
-    return fits
+    vectors = F.normalize((texts.states * is_word).sum(1), dim=-1)  # (n, D)
+    best = box_overlaps(heat_maps(aligner, features, vectors), boxes).argmax(axis=1)
+    fits = (vectors * aligner.encode_regions(features, boxes[best])[0]).sum(-1).tolist()
+    return [
+        Described(_edges(boxes[place]), phrase, fit) for place, phrase, fit in zip(best, phrases, fits, strict=True)
+    ]
 
 
 def keep_different(found: Sequence[Described], n: int) -> list[Described]:
     """The first n that are about something else than those before them.
 
-    Two are about the same where they say the same, or where they lie on each other and name the same thing.
+    Two are about the same where they say the same, where their boxes are nearly the same, and where one lies on the
+    other and names the same thing.
 
     Example:
         >>> def said(text, *box):
         ...     return Described(box, Caption(text, tuple(text.split()), 0.0, True))
-        >>> dog, same, other = said("a dog", 0, 0, 1, 1), said("a brown dog", 0, 0, 0.5, 1), said("a ball", 0, 0, 1, 1)
-        >>> [region.caption.text for region in keep_different([dog, same, other], 3)]
+        >>> dog, part, ball = said("a dog", 0, 0, 1, 1), said("a brown dog", 0, 0, 0.4, 1), said("a ball", 0, 0, 0.4, 1)
+        >>> [region.caption.text for region in keep_different([dog, part, ball], 3)]
         ['a dog', 'a ball']
     """
     kept: list[Described] = []
@@ -113,12 +127,16 @@ def keep_different(found: Sequence[Described], n: int) -> list[Described]:
 def _are_alike(one: Described, other: Described) -> bool:
     if one.caption.words == other.caption.words:
         return True
+    if box_iou(np.array([one.box]), np.array([other.box])).item() >= SAME:
+        return True
     return bool(_named(one) & _named(other)) and _share(one.box, other.box) >= SAME
 
 
 def _named(region: Described) -> set[str]:
+    """What a phrase names; all words for people are one, because whoever is called a boy may be called a man too."""
     words = list(region.caption.words)
-    return {word for word, names in zip(words, name_things(words), strict=True) if names}
+    named = {word for word, names in zip(words, name_things(words), strict=True) if names}
+    return named - _PEOPLE | {"people"} if named & _PEOPLE else named
 
 
 def _share(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> float:
@@ -129,10 +147,29 @@ def _share(one: tuple[float, float, float, float], other: tuple[float, float, fl
     return max(0.0, width) * max(0.0, height) / smaller
 
 
+def is_phrase(caption: Caption) -> bool:
+    """Whether a caption names something without telling what it does, which is said of whole pictures.
+
+    Example:
+        >>> said = ("a dog", "a man in a red shirt", "a dog is running", "there are dogs", "it")
+        >>> [is_phrase(Caption(text, tuple(text.split()), 0.0, True)) for text in said]
+        [True, True, False, False, False]
+    """
+    return any(name_things(list(caption.words))) and not _TELLING.intersection(caption.words)
+
+
 def _settings(describer: DVSACaptions) -> Settings:
-    return Settings.of(describer, max_length=12)
+    return Settings.of(describer, max_length=LONGEST)
 
 
 def _edges(box: NDArray[np.float32]) -> tuple[float, float, float, float]:
     left, top, right, bottom = (float(edge) for edge in box)
     return left, top, right, bottom
+
+
+_TELLING = frozenset({"is", "are", "was", "were"})
+_PEOPLE = frozenset({
+    "man", "men", "woman", "women", "boy", "boys", "girl", "girls", "person", "people", "child", "children", "kid",
+    "kids", "baby", "babies", "toddler", "lady", "ladies", "guy", "guys", "group", "crowd", "couple", "player",
+    "players",
+})  # fmt: skip
