@@ -40,14 +40,13 @@ def main() -> None:
     arguments = parse_arguments(parser, "alignment_ablations")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    collection = data.load("flickr8k")
+    test = data.load("flickr8k").split("test")
     rows: list[dict[str, Any]] = []
     for name in arguments.variants:
         recipe = read_recipe(RECIPE, VARIANTS[name])
-        model = load(train(recipe, arguments.runs / name.replace(" ", "-")).folder)
-        row: dict[str, Any] = {"variant": name, "changes": VARIANTS[name]}
-        for split in ("dev", "test"):
-            row[split] = evaluate_retrieval(model, collection.split(split)).to_report()
+        weights = train(recipe, arguments.runs / name.replace(" ", "-"))
+        row: dict[str, Any] = {"variant": name, "changes": VARIANTS[name], "dev": weights.figures["flickr8k/dev"]}
+        row["test"] = evaluate_retrieval(load(weights.folder), test).to_report()
         rows.append(row)
         print(f"{name:<20} dev Sum {row['dev']['sum']:.1f}  test Sum {row['test']['sum']:.1f}", flush=True)
         record(arguments, ("torch",), data="flickr8k", recipe=recipe.name, epochs=recipe.stop.epochs, rows=rows)

@@ -20,6 +20,7 @@ def alignment() -> str:
 
 
 def alignment_ablations() -> str:
+    """What is laid on regions, trained alike."""
     found = result("alignment_ablations")
     rows: list[list[object]] = [
         [row["variant"], f"{row['dev']['sum']:.1f}", *both_ways(row["test"]), f"{row['test']['sum']:.1f}"]

@@ -39,7 +39,7 @@ GUESSES = 5
 FAINT = 0.5
 """A phrase that fits less than this part of what the best one does is left out."""
 SAME = 0.5
-"""The IoU from which on two boxes are one, and the share of a box inside another from which on it may be a part of it."""
+"""The IoU from which on two boxes are one, and the share of a box inside another from which on it may be part of it."""
 
 
 @dataclass(frozen=True, slots=True)
