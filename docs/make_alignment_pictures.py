@@ -1,6 +1,6 @@
-"""Draw alignments and snippet search on Flickr8K's test photos, good and bad ones as they come.
+"""Draw alignments, snippet search and region captions on Flickr8K's test photos, good and bad ones as they come.
 
-    SEESAY_DATA=DIR python docs/make_alignment_pictures.py [--weights dvsa-flickr8k]
+    SEESAY_DATA=DIR python docs/make_alignment_pictures.py [--weights dvsa-flickr8k] [--captions dvsa-captions]
 
 The photos are shown small, as figures of a paper are; they belong to their owners on Flickr.
 """
@@ -14,13 +14,15 @@ import torch
 import seesay
 from seesay.cli.regions import regions
 from seesay.data import Collection
+from seesay.describing import describe_picture
 from seesay.evaluation.page import align_sentences
-from seesay.explain.overlay import Mark, Word, colour_of, draw_alignment
+from seesay.explain.overlay import Mark, Word, colour_of, draw_alignment, draw_boxes, fit
 from seesay.explain.sheets import Cell, draw_sheet, save_picture
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.images.proposals import proposals_of
 from seesay.models.aligner import Aligner, load_aligner
+from seesay.models.dvsa_captions import DVSACaptions, load_describer
 from seesay.training.ranking import score_all
 from seesay.training.sources import Source
 
@@ -33,9 +35,12 @@ SNIPPETS = ["red shirt", "blue shirt", "brown dog", "white dog", "snow", "a man 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--weights", default="dvsa-flickr8k")
+    parser.add_argument("--captions", default="dvsa-captions")
     arguments = parser.parse_args()
     test = seesay.load_data("flickr8k").split("test")
-    draw_alignments(load_aligner(arguments.weights), test)
+    aligner = load_aligner(arguments.weights)
+    draw_alignments(aligner, test)
+    draw_descriptions(load_describer(arguments.captions), aligner, test)
     regions(SNIPPETS, "flickr8k", None, "test", arguments.weights, 7, PICTURES / "snippets.jpg")
 
 
@@ -62,6 +67,17 @@ def draw_alignments(model: Aligner, test: Collection) -> None:
         cells.append(Cell(draw_alignment(open_image(first.images[place]), marks, words, side=480)))
     sheet = draw_sheet(cells, 3, width=330, shape=0.95, title="The first test photos, each with its best sentence")
     save_picture(sheet, PICTURES / "alignments.jpg")
+
+
+def draw_descriptions(describer: DVSACaptions, aligner: Aligner, test: Collection) -> None:
+    """The same photos with a phrase on each salient region, as in the supplement's Figure 6."""
+    cells = []
+    for path in test.images[:N_PHOTOS]:
+        picture = open_image(path)
+        found = describe_picture(describer, aligner, picture, n=4)
+        marks = [Mark(region.box, region.caption.text, colour_of(place)) for place, region in enumerate(found)]
+        cells.append(Cell(draw_boxes(fit(picture, 480), marks)))
+    save_picture(draw_sheet(cells, 3, width=330, shape=0.95), PICTURES / "regions.jpg")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Tables of docs/alignment.md."""
 
 from seesay.evaluation.papers import rows as printed_rows
-from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, short, table
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, table
 
 
 def alignment() -> str:
@@ -48,10 +48,10 @@ def grounding() -> str:
 def region_captions() -> str:
     found = result("region_captions")
     rows: list[list[object]] = [
-        [row["variant"], f"{row['perplexity']:.2f}", short(row["cider"]), f"{row['phrase_perplexity']:.1f}"]
+        [row["variant"], f"{row['perplexity']:.2f}", f"{row['phrase_perplexity']:.1f}", f"{row['named']:.1f} %"]
         for row in found["rows"]
     ]
-    header = ["variant", "PPL, whole photos", "CIDEr, greedy", "PPL, phrases given their box"]
+    header = ["variant", "PPL, sentences of whole photos", "PPL, phrases given their box", "boxes named as people do"]
     note = (
         f"{found['data']}, {found['epochs']} epochs of `recipes/{found['recipe']}.toml` each; "
         f"{found['n_phrases']:,} boxed phrases."
