@@ -41,8 +41,8 @@ VARIANTS = {
     "biases from 0": ["config.frequency_bias=false"],
     "no clipping": ["optimiser.clip_value=0"],
     "sgd": ["optimiser.name=sgd", "optimiser.rate=2.0", "optimiser.momentum=0.9"],
-    "adam": ["optimiser.name=adam"],
     "whole photos only": ['data.train=[{source="flickr8k"}]'],
+    "adam": ["optimiser.name=adam"],
 }
 """What differs from the recipe, which has all of them."""
 

@@ -53,7 +53,7 @@ def region_captions() -> str:
     ]
     header = ["variant", "PPL, sentences of whole photos", "PPL, phrases given their box", "boxes named as people do"]
     note = (
-        f"{found['data']}, {found['epochs']} epochs of `recipes/{found['recipe']}.toml` each; "
+        f"{found['data']}; one short run of `recipes/{found['recipe']}.toml` each (epochs: {found['epochs']}); "
         f"{found['n_phrases']:,} boxed phrases."
     )
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/region_captions.py")

@@ -34,9 +34,11 @@ CANDIDATES = 24
 """Salient regions that are described before the best are kept."""
 LONGEST = 8
 """Words of a phrase."""
+LENGTH_POWER = 0.7
+"""See `seesay.decoding.beam`: with 0, "a man" is always likelier than anything that says more."""
 GUESSES = 5
 """Phrases that are written for each of them: the likeliest is often the vaguest, "a man"."""
-FAINT = 0.5
+FAINT = 0.4
 """A phrase that fits less than this part of what the best one does is left out."""
 SAME = 0.5
 """The IoU from which on two boxes are one, and the share of a box inside another from which on it may be part of it."""
@@ -58,9 +60,10 @@ class Described:
 
 
 def describe_boxes(describer: DVSACaptions, features: Features, boxes: Boxes) -> list[Described]:
-    """A phrase for each of some regions of one picture, whose map is given."""
-    captions = caption_images(describer, cut_regions(features, boxes), settings=_settings(describer))
-    return [Described(_edges(box), several[0]) for box, several in zip(boxes, captions, strict=True)]
+    """A phrase for each of some regions of one picture, whose map is given; a sentence where no phrase was found."""
+    captions = _write(describer, features, boxes)
+    best = [next(filter(is_phrase, several), several[0]) for several in captions]
+    return [Described(_edges(box), caption) for box, caption in zip(boxes, best, strict=True)]
 
 
 def describe_picture(
@@ -82,7 +85,7 @@ def describe_picture(
     fitting = boxes[(areas >= SMALLEST) & (areas <= LARGEST)]
     boxes = fitting if len(fitting) else boxes
     salient = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
-    captions = caption_images(describer, cut_regions(features, salient), n_best=GUESSES, settings=_settings(describer))
+    captions = _write(describer, features, salient)
     said = {caption.words: caption for several in captions for caption in several if is_phrase(caption)}
     rated = place_phrases(aligner, seen, boxes, list(said.values())) if said else []
     rated.sort(key=lambda region: -(region.fit or 0.0))
@@ -133,10 +136,10 @@ def _are_alike(one: Described, other: Described) -> bool:
 
 
 def _named(region: Described) -> set[str]:
-    """What a phrase names; all words for people are one, because whoever is called a boy may be called a man too."""
+    """What a phrase names, one or many; all people are one, because whoever is called a boy may be called a man."""
     words = list(region.caption.words)
     named = {word for word, names in zip(words, name_things(words), strict=True) if names}
-    return named - _PEOPLE | {"people"} if named & _PEOPLE else named
+    return {"people" if word in _PEOPLE else word.removesuffix("s") for word in named}
 
 
 def _share(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> float:
@@ -158,8 +161,9 @@ def is_phrase(caption: Caption) -> bool:
     return any(name_things(list(caption.words))) and not _TELLING.intersection(caption.words)
 
 
-def _settings(describer: DVSACaptions) -> Settings:
-    return Settings.of(describer, max_length=LONGEST)
+def _write(describer: DVSACaptions, features: Features, boxes: Boxes) -> list[list[Caption]]:
+    settings = Settings.of(describer, max_length=LONGEST, length_power=LENGTH_POWER)
+    return caption_images(describer, cut_regions(features, boxes), n_best=GUESSES, settings=settings)
 
 
 def _edges(box: NDArray[np.float32]) -> tuple[float, float, float, float]:
