@@ -21,7 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import NoReturn
 
 import torch
 import torch.nn.functional as F
@@ -32,7 +32,7 @@ from seesay.images.extraction import Progress
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
 from seesay.models.base import NORMALISATIONS, Captioner, State
-from seesay.models.pretrained import find, installed, load
+from seesay.models.pretrained import load_kind
 from seesay.text.vocabulary import Vocabulary
 
 _WORD = 0.1  # of each number of a word's vector, before training
@@ -206,15 +206,7 @@ def load_describer(name: str | Path) -> DVSACaptions:
     Raises:
         SeesayError: The weights do something else; those that can are named.
     """
-    weights = find(name)
-    if weights.about["family"] != DVSACaptions.family:
-        able = [other.name for other in installed() if other.about["family"] == DVSACaptions.family]
-        raise SeesayError(
-            f"{weights.name} describes no regions",
-            allowed=able or "the folder of a trained dvsa-captions",
-            hint="seesay models",
-        )
-    return cast(DVSACaptions, load(name))
+    return load_kind(name, DVSACaptions, "describes no regions")
 
 
 def _refuse_scores() -> NoReturn:
