@@ -1,7 +1,6 @@
 """The card that goes with trained weights, written from their config.json so that no figure is typed by hand."""
 
 from collections.abc import Mapping
-from itertools import zip_longest
 from typing import Any
 
 TERMS = {
@@ -71,7 +70,8 @@ def write_card(about: Mapping[str, Any]) -> str:
             "| --- | --- | --- | --- | --- |",
         ]
         sources = about.get("recipe", {}).get("data", {}).get("train", [])
-        for row, source in zip_longest(data, sources[: len(data)], fillvalue={}):
+        for place, row in enumerate(data):
+            source = sources[place] if place < len(sources) else {}
             pictures = f"{row['n_images']:,}" if row["n_images"] else "none, sentences only"
             sentences = f"{row['n_sentences']:,}"
             if source.get("snippets"):
