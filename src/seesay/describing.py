@@ -86,7 +86,12 @@ def describe_picture(
     boxes = fitting if len(fitting) else boxes
     salient = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
     captions = _write(describer, features, salient)
-    said = {caption.words: caption for several in captions for caption in several if is_phrase(caption)}
+    said = {
+        caption.words: caption
+        for several in captions
+        for caption in several
+        if is_phrase(caption) and all(word in aligner.vocabulary for word in caption.words)  # else it cannot judge
+    }
     rated = place_phrases(aligner, seen, boxes, list(said.values())) if said else []
     rated.sort(key=lambda region: -(region.fit or 0.0))
     return keep_different([region for region in rated if (region.fit or 0.0) >= FAINT * (rated[0].fit or 0.0)], n)
@@ -151,14 +156,15 @@ def _share(one: tuple[float, float, float, float], other: tuple[float, float, fl
 
 
 def is_phrase(caption: Caption) -> bool:
-    """Whether a caption names something without telling what it does, which is said of whole pictures.
+    """Whether a caption is whole and names something without telling what it does, which is said of whole pictures.
 
     Example:
         >>> said = ("a dog", "a man in a red shirt", "a dog is running", "there are dogs", "it")
         >>> [is_phrase(Caption(text, tuple(text.split()), 0.0, True)) for text in said]
         [True, True, False, False, False]
     """
-    return any(name_things(list(caption.words))) and not _TELLING.intersection(caption.words)
+    tells = bool(_TELLING.intersection(caption.words))
+    return caption.finished and any(name_things(list(caption.words))) and not tells
 
 
 def _write(describer: DVSACaptions, features: Features, boxes: Boxes) -> list[list[Caption]]:
