@@ -87,7 +87,7 @@ def measure(weights: Weights, table: FeatureTable, phrases: Sequence[BoxedPhrase
 
 @torch.inference_mode()
 def measure_phrases(model: DVSACaptions, table: FeatureTable, phrases: Sequence[BoxedPhrase]) -> dict[str, float]:
-    """Perplexity of phrases given the box around all that they speak of, and percent of naming words that people used."""
+    """Perplexity of phrases given the box around what they speak of, and percent of named things that people named."""
     total, n_words, named = 0.0, 0, 0.0
     for item in sorted({phrase.item for phrase in phrases}):
         own = [phrase for phrase in phrases if phrase.item == item]

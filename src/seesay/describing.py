@@ -24,6 +24,7 @@ from seesay.metrics.grounding import box_iou
 from seesay.models.aligner import Aligner
 from seesay.models.dvsa_captions import DVSACaptions, cut_regions
 from seesay.text.function_words import name_things
+from seesay.text.trees import noun_snippets, parse
 from seesay.text.vocabulary import END
 
 SMALLEST = 0.04
@@ -34,8 +35,6 @@ CANDIDATES = 24
 """Salient regions that are described before the best are kept."""
 LONGEST = 8
 """Words of a phrase."""
-LENGTH_POWER = 0.7
-"""See `seesay.decoding.beam`: with 0, "a man" is always likelier than anything that says more."""
 GUESSES = 5
 """Phrases that are written for each of them: the likeliest is often the vaguest, "a man"."""
 FAINT = 0.4
@@ -62,7 +61,7 @@ class Described:
 def describe_boxes(describer: DVSACaptions, features: Features, boxes: Boxes) -> list[Described]:
     """A phrase for each of some regions of one picture, whose map is given; a sentence where no phrase was found."""
     captions = _write(describer, features, boxes)
-    best = [next(filter(is_phrase, several), several[0]) for several in captions]
+    best = [next(iter(only_phrases(several)), several[0]) for several in captions]
     return [Described(_edges(box), caption) for box, caption in zip(boxes, best, strict=True)]
 
 
@@ -86,13 +85,10 @@ def describe_picture(
     boxes = fitting if len(fitting) else boxes
     salient = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
     captions = _write(describer, features, salient)
-    said = {
-        caption.words: caption
-        for several in captions
-        for caption in several
-        if is_phrase(caption) and all(word in aligner.vocabulary for word in caption.words)  # else it cannot judge
-    }
-    rated = place_phrases(aligner, seen, boxes, list(said.values())) if said else []
+    said = {caption.words: caption for several in captions for caption in several}
+    known = [caption for caption in said.values() if all(word in aligner.vocabulary for word in caption.words)]
+    phrases = only_phrases(known) or list(said.values())  # of a word that it does not know the aligner is no judge
+    rated = place_phrases(aligner, seen, boxes, phrases)
     rated.sort(key=lambda region: -(region.fit or 0.0))
     return keep_different([region for region in rated if (region.fit or 0.0) >= FAINT * (rated[0].fit or 0.0)], n)
 
@@ -155,20 +151,21 @@ def _share(one: tuple[float, float, float, float], other: tuple[float, float, fl
     return max(0.0, width) * max(0.0, height) / smaller
 
 
-def is_phrase(caption: Caption) -> bool:
-    """Whether a caption is whole and names something without telling what it does, which is said of whole pictures.
+def only_phrases(captions: Sequence[Caption]) -> list[Caption]:
+    """The captions that are whole and nothing but a noun phrase: they name something without telling what it does.
 
     Example:
-        >>> said = ("a dog", "a man in a red shirt", "a dog is running", "there are dogs", "it")
-        >>> [is_phrase(Caption(text, tuple(text.split()), 0.0, True)) for text in said]
-        [True, True, False, False, False]
+        >>> said = ("a dog", "a man in a red shirt", "two dogs play in the grass", "a dog is running", "it")
+        >>> [caption.text for caption in only_phrases([Caption(text, tuple(text.split()), 0.0, True) for text in said])]
+        ['a dog', 'a man in a red shirt']
     """
-    tells = bool(_TELLING.intersection(caption.words))
-    return caption.finished and any(name_things(list(caption.words))) and not tells
+    whole = [caption for caption in captions if caption.finished]
+    trees = parse([caption.text for caption in whole])
+    return [caption for caption, tree in zip(whole, trees, strict=True) if (0, len(tree.words)) in noun_snippets(tree)]
 
 
 def _write(describer: DVSACaptions, features: Features, boxes: Boxes) -> list[list[Caption]]:
-    settings = Settings.of(describer, max_length=LONGEST, length_power=LENGTH_POWER)
+    settings = Settings.of(describer, max_length=LONGEST)
     return caption_images(describer, cut_regions(features, boxes), n_best=GUESSES, settings=settings)
 
 
@@ -177,7 +174,6 @@ def _edges(box: NDArray[np.float32]) -> tuple[float, float, float, float]:
     return left, top, right, bottom
 
 
-_TELLING = frozenset({"is", "are", "was", "were"})
 _PEOPLE = frozenset({
     "man", "men", "woman", "women", "boy", "boys", "girl", "girls", "person", "people", "child", "children", "kid",
     "kids", "baby", "babies", "toddler", "lady", "ladies", "guy", "guys", "group", "crowd", "couple", "player",

@@ -8,10 +8,10 @@ import torch
 
 from seesay.errors import SeesayError
 from seesay.images.features import FeatureSpec
-from seesay.text.trees import parse
+from seesay.text.trees import noun_snippets, parse
 from seesay.training.recipe import Recipe, SourceRecipe
 from seesay.training.run import prepare
-from seesay.training.snippets import noun_snippets, read_snippets
+from seesay.training.snippets import read_snippets
 
 SPEC = FeatureSpec("efficientnet-lite0", 128)
 

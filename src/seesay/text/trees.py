@@ -24,12 +24,15 @@ from seesay.text._dependencies import Dependencies, parse_dependencies, parser_v
 from seesay.text._parse_cache import ParseCache, Pieces
 from seesay.text._repairs import free_verbs
 from seesay.text._tree import LABELS, LEAF, Tree, noun_phrases
+from seesay.text.function_words import name_things
 from seesay.text.tokens import tokenize
 
-__all__ = ["LABELS", "LEAF", "MAX_DEPTH", "MAX_PIECES", "Tree", "noun_phrases", "parse"]
+__all__ = ["LABELS", "LEAF", "MAX_DEPTH", "MAX_PIECES", "Tree", "noun_phrases", "noun_snippets", "parse"]
 
 MAX_PIECES = 200  # four times the length of a long caption; bounds what a hostile sentence can cost
 
+_LONGEST_SNIPPET = 8  # words; what is longer tells a story
+_CLAUSES = ("S", "SBAR", "VP")
 _SAVE_EVERY = 1024
 _BREAK = re.compile(r"([,.;:!?)…]+)(?=\s|$)")
 _MARKS = frozenset({",", "."})  # no token looks like these
@@ -66,6 +69,25 @@ def parse(
         if parts not in trees:
             trees[parts] = _tree(parts, parses)
     return [trees[parts] for parts in split]
+
+
+def noun_snippets(tree: Tree) -> list[tuple[int, int]]:
+    """The spans of noun phrases that could stand under a region: none tells what somebody does, all name something.
+
+    Example:
+        >>> (tree,) = parse(["A man in a red shirt walks his two dogs."])
+        >>> [" ".join(tree.words[first:last]) for first, last in noun_snippets(tree)]
+        ['a man in a red shirt', 'a man', 'a red shirt', 'his two dogs']
+    """
+    words = tree.words
+    return [
+        node.span
+        for node in tree.nodes()
+        if node.is_noun_phrase
+        and node.last - node.first <= _LONGEST_SNIPPET
+        and any(name_things(words[node.first : node.last]))
+        and not any(below.label in _CLAUSES for below in node.nodes())
+    ]
 
 
 def _split(sentence: str) -> tuple[Pieces, ...]:

@@ -20,17 +20,13 @@ from seesay.images.extraction import FeatureStore, FeatureTable, features_of
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes, fixed_regions
 from seesay.models.aligner import Aligner, load_aligner
-from seesay.text.function_words import name_things
-from seesay.text.trees import Tree, parse
+from seesay.text.trees import noun_snippets, parse
 from seesay.text.vocabulary import END
 from seesay.training.recipe import SourceRecipe
 from seesay.training.sources import Source, read_whole_collection
 
 REGIONS = "windows-100"
 """What a phrase may be laid on: selective search would take longer than all of the training."""
-LONGEST = 8
-"""Words of a snippet; what is longer tells a story."""
-_CLAUSES = ("S", "SBAR", "VP")
 _AT_ONCE = 512
 
 
@@ -58,25 +54,6 @@ def read_snippets(recipe: SourceRecipe, spec: FeatureSpec) -> Source:
     collection = read_whole_collection(recipe)
     phrases, table = find_snippets(collection, recipe.snippets, spec)
     return Source(collection, phrases, np.arange(len(phrases)), table, recipe.weight)
-
-
-def noun_snippets(tree: Tree) -> list[tuple[int, int]]:
-    """The spans of noun phrases that could stand under a region: none tells what somebody does, all name something.
-
-    Example:
-        >>> (tree,) = parse(["A man in a red shirt walks his two dogs."])
-        >>> [" ".join(tree.words[first:last]) for first, last in noun_snippets(tree)]
-        ['a man in a red shirt', 'a man', 'a red shirt', 'his two dogs']
-    """
-    words = tree.words
-    return [
-        node.span
-        for node in tree.nodes()
-        if node.is_noun_phrase
-        and node.last - node.first <= LONGEST
-        and any(name_things(words[node.first : node.last]))
-        and not any(below.label in _CLAUSES for below in node.nodes())
-    ]
 
 
 @lru_cache(maxsize=1)  # runs of one process that are compared learn from the same snippets
