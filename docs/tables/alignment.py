@@ -48,10 +48,9 @@ def grounding() -> str:
 def region_captions() -> str:
     found = result("region_captions")
     rows: list[list[object]] = [
-        [row["variant"], f"{row['perplexity']:.2f}", f"{row['phrase_perplexity']:.1f}", f"{row['named']:.1f} %"]
-        for row in found["rows"]
+        [row["variant"], f"{row['perplexity']:.2f}", f"{row['phrase_perplexity']:.1f}"] for row in found["rows"]
     ]
-    header = ["variant", "PPL, sentences of whole photos", "PPL, phrases given their box", "things named as people do"]
+    header = ["variant", "PPL, sentences of whole photos", "PPL, phrases given their box"]
     note = (
         f"{found['data']}; one short run of `recipes/{found['recipe']}.toml` each (epochs: {found['epochs']}); "
         f"{found['n_phrases']:,} boxed phrases."
