@@ -82,7 +82,7 @@ def word_accuracy(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Choices of phrase grounding, on dev")
-    parser.add_argument("--weights", default="dvsa-flickr8k")
+    parser.add_argument("--weights", default="dvsa")
     parser.add_argument("--data", default="flickr8k")
     parser.add_argument("--entities", default="flickr30k_entities")
     parser.add_argument("--images", type=int, default=300, help="the first so many photos; 0 takes all")

@@ -3,7 +3,7 @@
 A length is counted in lengths of the sentence's average word. Beside the longest and shortest words stand the rank
 correlation with the idf, and the average of words that name something and of those that only hold a sentence together.
 
-    SEESAY_DATA=… python benchmarks/magnitudes.py [--weights dvsa-flickr8k …]
+    SEESAY_DATA=… python benchmarks/magnitudes.py [--weights dvsa …]
 """
 
 import argparse
@@ -19,7 +19,7 @@ from seesay.text.function_words import FUNCTION_WORDS
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--weights", nargs="+", default=["dvsa-flickr8k"])
+    parser.add_argument("--weights", nargs="+", default=["dvsa"])
     parser.add_argument("--min-count", type=int, default=5)
     parser.add_argument("-n", type=int, default=20)
     arguments = parse_arguments(parser, "magnitudes")

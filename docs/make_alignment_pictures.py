@@ -1,6 +1,6 @@
 """Draw alignments, snippet search and region captions on Flickr8K's test photos, good and bad ones as they come.
 
-    SEESAY_DATA=DIR python docs/make_alignment_pictures.py [--weights dvsa-flickr8k] [--captions dvsa-captions]
+    SEESAY_DATA=DIR python docs/make_alignment_pictures.py [--weights dvsa] [--captions dvsa-captions]
 
 The photos are shown small, as figures of a paper are; they belong to their owners on Flickr.
 """
@@ -34,7 +34,7 @@ SNIPPETS = ["red shirt", "blue shirt", "brown dog", "white dog", "snow", "a man 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--weights", default="dvsa-flickr8k")
+    parser.add_argument("--weights", default="dvsa")
     parser.add_argument("--captions", default="dvsa-captions")
     arguments = parser.parse_args()
     test = seesay.load_data("flickr8k").split("test")

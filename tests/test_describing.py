@@ -63,9 +63,7 @@ def photo_of(shared_data: Path) -> Callable[[str], Path]:
 
 
 def test_real_photos_are_described_by_phrases_about_different_places(photo_of: Callable[[str], Path]) -> None:
-    found = describe_picture(
-        load_describer("dvsa-captions"), load_aligner("dvsa-flickr8k"), open_image(photo_of("dog")), n=4
-    )
+    found = describe_picture(load_describer("dvsa-captions"), load_aligner("dvsa"), open_image(photo_of("dog")), n=4)
     assert 1 <= len(found) <= 4
     assert any("dog" in region.caption.words or "dogs" in region.caption.words for region in found)
     assert only_phrases([region.caption for region in found]) == [region.caption for region in found]

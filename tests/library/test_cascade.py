@@ -1,5 +1,6 @@
 """The second stage looks again at the best photos, and only where the library holds what it needs."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -169,6 +170,19 @@ def test_a_sentence_without_a_known_word_stays_with_stage_one(
     nothing = Sentence(np.zeros(3, np.float32), 1, text="zorblax")
     assert find_photos(store, Parts(fits=(nothing,)), None, Filter(), second=second)[0].score == 0
     assert second.asked == []
+
+
+def test_the_second_stage_that_ships_is_found_and_looks_without_torch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    second = find_rescorer("vse")
+    assert second is not None
+    assert find_rescorer("vse-flickr8k") is None  # the blend was chosen for another first stage
+    monkeypatch.setitem(sys.modules, "torch", None)  # importing it would fail
+    regions = np.random.default_rng(0).normal(0, 0.03, (3, 20, second.fingerprint.dim)).astype(np.float16)
+    assert second.score(regions, "two dogs play").shape == (3,)
+    scores, boxes = second.point(regions, "a dog")
+    assert (scores.shape, boxes.shape) == ((3,), (3, 4))
 
 
 def test_without_its_weights_there_is_no_second_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,7 +78,7 @@ def test_words_score_regions_as_torch_does(tmp_path: Path, vocabulary: Vocabular
 
 
 def test_words_score_regions_as_torch_does_with_the_weights_that_ship() -> None:
-    agree_on_regions(pretrained.find("dvsa-flickr8k").folder, torch.randn(3, 20, 768) / 30)
+    agree_on_regions(pretrained.find("dvsa").folder, torch.randn(3, 20, 768) / 30)
 
 
 def agree_on_regions(folder: Path, regions: torch.Tensor) -> None:

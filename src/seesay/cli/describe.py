@@ -26,7 +26,7 @@ def describe(
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Salient regions, at most.")] = 5,
     salience: Annotated[
         str, typer.Option(metavar="WEIGHTS", help="Weights that say which regions are salient and which phrases fit.")
-    ] = "dvsa-flickr8k",
+    ] = "dvsa",
     regions: Annotated[
         str, typer.Option(metavar="SCHEME", help="Regions to choose from: search-N, windows-N or grid-RxC.")
     ] = "search-100",

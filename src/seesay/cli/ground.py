@@ -29,7 +29,7 @@ def ground(
     ] = "",
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
-    ] = "dvsa-flickr8k",
+    ] = "dvsa",
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Boxes for each phrase.")] = 1,
     regions: Annotated[
         str, typer.Option(metavar="SCHEME", help="Boxes to choose from: search-N, windows-N or grid-RxC.")

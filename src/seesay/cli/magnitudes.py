@@ -22,7 +22,7 @@ def magnitudes(
     ] = None,
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
-    ] = "dvsa-flickr8k",
+    ] = "dvsa",
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Words, and regions, of each kind.")] = 20,
     min_count: Annotated[
         int, typer.Option(min=1, metavar="N", help="How often a word has to occur to be listed.")

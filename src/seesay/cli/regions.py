@@ -31,7 +31,7 @@ def regions(
     split: Split = "all",
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
-    ] = "dvsa-flickr8k",
+    ] = "dvsa",
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Regions for each snippet.")] = 10,
     output: Annotated[
         Path | None,

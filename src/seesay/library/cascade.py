@@ -162,6 +162,7 @@ class AlignerRescorer:
 
     @cached_property
     def _without_torch(self) -> "WordScorer | None":
+        from seesay.library.sentences import WordScorer
 
         about = self._encoder.about
         return WordScorer(self._encoder.folder, about, self._encoder.vocabulary) if WordScorer.knows(about) else None
