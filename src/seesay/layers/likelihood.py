@@ -8,11 +8,9 @@ that begin alike share positions, and what is made of a position and a picture d
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -21,14 +19,12 @@ from torch import Tensor
 from seesay.images.extraction import Progress
 from seesay.layers.prefixes import Prefixes
 from seesay.layers.sequences import Sequences
+from seesay.layers.threads import map_in_threads
 
 CACHE = 1 << 20  # bytes of one block: the second-level cache of a core holds it beside what the product needs
 MEMORY = 64 << 20
 _RUN = 128  # distinct beginnings that a worker takes at a time
 _LEAST_SUM = 1e-25  # exponentials below 1e-38 are lost: beside this sum, of any vocabulary, they do not show
-
-Item = TypeVar("Item")
-Outcome = TypeVar("Outcome")
 
 
 @torch.inference_mode()
@@ -84,7 +80,7 @@ def log_likelihoods(
     for part, rows in zip(parts, scores.tensor_split(len(parts)), strict=True):
         values = part.new_empty(len(shared.words), len(part))  # of every distinct word after every distinct beginning
         runs = list(shared.runs(max(n_rows // len(part), _RUN), n_rows))
-        for n_prefixes in _in_threads(partial(scorer.score, part, values), runs):
+        for n_prefixes in map_in_threads(partial(scorer.score, part, values), runs):
             n_done += n_prefixes * len(part)
             if on_progress:
                 on_progress(n_done, n_total)
@@ -145,17 +141,3 @@ class _Scorer:
         if bool(((total > _LEAST_SUM) & (total < math.inf)).all()):
             return total.log()
         return torch.stack([(inputs @ part.t()).logsumexp(1) for part in parts]).logsumexp(0)
-
-
-def _in_threads(function: Callable[[Item], Outcome], items: Sequence[Item]) -> Iterator[Outcome]:
-    """Map in order, each thread computing with one thread of its own: blocks are too small to be shared by several."""
-    n_threads = torch.get_num_threads()
-    if n_threads == 1 or len(items) == 1:
-        yield from map(function, items)
-        return
-    pool = ThreadPoolExecutor(n_threads, initializer=lambda: torch.set_num_threads(1))
-    try:
-        yield from pool.map(torch.inference_mode()(function), items)
-    finally:
-        pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(n_threads)

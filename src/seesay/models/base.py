@@ -31,6 +31,7 @@ FAMILIES = {
     "identifier": "seesay.models.identifier:Identifier",
     "nic": "seesay.models.nic:NIC",
     "dvsa-captions": "seesay.models.dvsa_captions:DVSACaptions",
+    "smlstm": "seesay.models.smlstm:SMLSTM",
 }
 """Model family → where its class lies; a family is imported when it is asked for."""
 
@@ -102,6 +103,10 @@ class Matcher(nn.Module, ABC):
     @abstractmethod
     def score(self, images: Tensor, texts: Any) -> Tensor:
         """How well each sentence fits each picture, from what the two encoders gave: (n_images, n_texts)."""
+
+    def judge(self, images: Tensor, texts: Any) -> tuple[Tensor, Tensor | None]:
+        """Scores to learn from, and what the model itself adds to the loss: for most, nothing."""
+        return self.score(images, texts), None
 
     def check_features(self, key: str, features: Tensor) -> None:
         """Refuse features whose last dimension is not what `config.key` says."""

@@ -67,7 +67,11 @@ class RankingTask(SourceTask[Matcher]):
         images, texts = (gather_rows(side, rank, world) for side in (images, texts))
         order = torch.from_numpy(np.concatenate([batch.images[part::world] for part in range(world)]))
         positives = order.unsqueeze(1) == order
-        return Loss.of_whole_batch(self._loss(self.model.score(images, texts), positives), world)
+        scores, own_cost = self.model.judge(images, texts)
+        ranking = self._loss(scores, positives)
+        if own_cost is None:
+            return Loss.of_whole_batch(ranking, world)
+        return Loss.of_whole_batch(ranking + own_cost, world, ranking=float(ranking.detach()))
 
     def settle(self) -> None:
         """Nothing but the weights is learned."""

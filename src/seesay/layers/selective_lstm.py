@@ -1,0 +1,239 @@
+"""Pairs of a picture and a sentence, looked at a few times: the part of sm-LSTM that sees both sides.
+
+    p_t = softmax_i f_p(m, a_i, h_{t-1}),  q_t = softmax_j f_q(n, w_j, h_{t-1})     Eq. 1
+    a'_t = Σ_i p_{t,i} a_i,  w'_t = Σ_j q_{t,j} w_j                                 Eq. 3
+    s_t = two-way MLP of a'_t and w'_t;  h_t, c_t = LSTM(s_t, h_{t-1}, c_{t-1})     Eq. 4
+    s = w_hs · σ(W_hh h_T + b_h) + b_s                                              Eq. 5
+
+Whatever depends on one side alone is computed once for each picture and each sentence. To that belongs all of the first
+step's attention: h_0 is nothing, so a picture's first map is the same for every sentence. The rest is computed in
+blocks of a few pictures and a few sentences of like length.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seesay.images.extraction import Progress
+from seesay.layers.attention import ContextAttention, Side, unevenness
+from seesay.layers.threads import map_in_threads
+
+VARIANTS = ("full", "att", "ctx", "mean")
+SIMILARITIES = ("product", "sum")
+N_PAIRS = 128
+"""Pairs of a block: enough for matrix products at full speed, few enough for the caches of a core."""
+_N_TEXTS = 16  # of a block
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was looked at in pairs of K pictures and L sentences, and what came of it.
+
+    Attributes:
+        scores: (K, L).
+        regions: (T, K, L, I) how salient regions are at each step, p of Eq. 1.
+        words: (T, K, L, J) the same of words, q of Eq. 1.
+    """
+
+    scores: Tensor
+    regions: Tensor
+    words: Tensor
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A side with what of its attention is computed once (`ContextAttention.prepare`)."""
+
+    side: Side
+    candidates: Tensor
+    context: Tensor | None
+
+    def __getitem__(self, rows: Tensor | slice) -> "_Prepared":
+        side = self.side[rows]
+        candidates = self.candidates[rows, : side.parts.shape[1]]
+        return _Prepared(side, candidates, None if self.context is None else self.context[rows])
+
+
+class SelectiveLSTM(nn.Module):
+    """Compares what it attends to on both sides, step by step, and sums up in a score.
+
+    Args:
+        dim: Of candidates and contexts, on both sides.
+        hidden: Of the LSTM that aggregates.
+        units: Of the attention.
+        similarity_dim: Of s_t; for `product` a divisor of `dim`.
+        n_steps: T.
+        variant: `full`; `att` without context; `ctx` without attention, where the contexts themselves are compared;
+            `mean` without both, where the means of the candidates are.
+        form: Of the attention: `joint` or `printed`.
+        similarity: `sum` is σ(a' W + w' V + b). `product` are the inner products of a' and w', of unit length, over
+            `similarity_dim` groups of their dimensions: together their cosine.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        hidden: int,
+        units: int,
+        similarity_dim: int,
+        n_steps: int,
+        *,
+        variant: str = "full",
+        form: str = "joint",
+        similarity: str = "product",
+    ) -> None:
+        super().__init__()
+        self.n_steps, self.hidden, self.n_groups = n_steps, hidden, similarity_dim
+        self.attends, self.has_context = variant in ("full", "att"), variant in ("full", "ctx")
+        if self.attends:
+            make = partial(ContextAttention, dim, hidden, units, context=self.has_context, form=form)
+            self.image_attention, self.text_attention = make(), make()
+        self.is_product = similarity == "product"
+        if not self.is_product:
+            self.W_image = nn.Linear(dim, similarity_dim)
+            self.W_text = nn.Linear(dim, similarity_dim, bias=False)
+        self.W_s = nn.Linear(similarity_dim, 4 * hidden)  # W_si, W_sf, W_sc, W_so with their biases
+        self.W_h = nn.Linear(hidden, 4 * hidden, bias=False)  # W_hi, W_hf, W_hc, W_ho
+        self.W_hh = nn.Linear(hidden, hidden)
+        self.w_hs = nn.Linear(hidden, 1)
+
+    @torch.no_grad()
+    def begin_as_cosine(self) -> None:
+        """Let the score of the untrained layer rise with the sum of s_t, whatever else its random weights do.
+
+        Where a' and w' come from a joint embedding, what that has learned is there from the first step of training on.
+        """
+        H = self.hidden
+        self.W_s.weight[2 * H : 3 * H] += 2.0
+        self.W_s.bias[H : 2 * H] += 1.0  # nothing is forgotten at first
+        self.W_hh.weight += 4.0 / H
+        self.w_hs.weight += 4.0 / H
+
+    def look(self, images: Side, texts: Side) -> Looked:
+        """All pairs at once, with everything that was looked at: for learning, and for showing a few."""
+        seen: list[tuple[Tensor, Tensor]] = []
+        scores = self._run(*self._prepare(images, texts), lambda p, q: seen.append((p, q)))
+        K, L = scores.shape
+        return Looked(
+            scores,
+            torch.stack([p.unsqueeze(1).expand(K, L, -1) if p.ndim == 2 else p for p, _ in seen]),
+            torch.stack([q.unsqueeze(0).expand(K, L, -1) if q.ndim == 2 else q for _, q in seen]),
+        )
+
+    def unevenness(self, looked: Looked, texts: Side) -> Tensor:
+        """The regulariser of Eq. 7, squared, of both sides; see `seesay.layers.attention.unevenness`."""
+        if not self.attends:
+            return looked.scores.new_zeros(())
+        return unevenness(looked.regions) + unevenness(looked.words, texts.mask)
+
+    @torch.inference_mode()
+    def score(
+        self, images: Side, texts: Side, *, n_pairs: int = N_PAIRS, on_progress: Progress | None = None
+    ) -> Tensor:
+        """The scores of all pairs, (n_images, n_texts), by as many threads as torch may use.
+
+        Args:
+            n_pairs: How many a thread has in hand. It changes nothing in the result but the last digits.
+            on_progress: Called with the pairs that are done, and with their number.
+        """
+        scores = images.context.new_empty(len(images), len(texts))
+        if not scores.numel():
+            return scores
+        lengths = torch.zeros(len(texts)) if texts.mask is None else texts.mask.sum(1)
+        blocks = list(torch.split(lengths.argsort(stable=True), min(_N_TEXTS, n_pairs)))
+        n_images = max(1, n_pairs // len(blocks[0]))
+        work = partial(self._score_texts, *self._prepare(images, texts), n_images)
+        n_done = 0
+        for block, found in zip(blocks, map_in_threads(work, blocks), strict=True):
+            scores[:, block] = found
+            n_done += found.numel()
+            if on_progress:
+                on_progress(n_done, scores.numel())
+        return scores
+
+    def _score_texts(self, images: _Prepared, texts: _Prepared, n_images: int, block: Tensor) -> Tensor:
+        some = texts[block]
+        starts = range(0, len(images.side), n_images)
+        return torch.cat([self._run(images[start : start + n_images], some) for start in starts])
+
+    def _prepare(self, images: Side, texts: Side) -> tuple[_Prepared, _Prepared]:
+        if not self.attends:
+            return _Prepared(images, images.parts, None), _Prepared(texts, texts.parts, None)
+        return (
+            _Prepared(images, *self.image_attention.prepare(images)),
+            _Prepared(texts, *self.text_attention.prepare(texts)),
+        )
+
+    def _run(
+        self, images: _Prepared, texts: _Prepared, see: Callable[[Tensor, Tensor], None] | None = None
+    ) -> Tensor:
+        """The scores of a block, (K, L). `see` is told each step's p and q, without pairs where they are the same."""
+        h: Tensor | None = None  # (K, L, H)
+        c: Tensor | None = None
+        s: Tensor | None = None  # (K, L, S)
+        for _ in range(self.n_steps):
+            if s is None or self.attends:
+                p, q = self._saliency(images, texts, h)
+                s = self._compare(*self._select(images.side, texts.side, p, q))
+            if see:
+                see(p, q)
+            h, c = self._aggregate(s, h, c)
+        assert h is not None
+        score: Tensor = self.w_hs(self.W_hh(h).sigmoid_()).squeeze(-1)  # Eq. 5
+        return score
+
+    def _saliency(self, images: _Prepared, texts: _Prepared, h: Tensor | None) -> tuple[Tensor, Tensor]:
+        """p and q of Eq. 1: (K, I) and (L, J) before the first comparison, (K, L, I) and (K, L, J) after it."""
+        if not self.attends:
+            return images.side.evenly, texts.side.evenly
+        mask = texts.side.mask
+        if h is None:
+            p = self.image_attention(images.candidates, images.context, None)
+            q = self.text_attention(texts.candidates, texts.context, None)
+        else:
+            context = None if images.context is None else images.context.unsqueeze(1)
+            p = self.image_attention(images.candidates.unsqueeze(1), context, h)
+            q = self.text_attention(texts.candidates, texts.context, h)
+        if mask is not None:  # padding is never attended to
+            q = q.masked_fill(~mask, float("-inf"))
+        return p.softmax(-1), q.softmax(-1)
+
+    def _select(self, images: Side, texts: Side, p: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
+        """What is compared, of pictures (K, D) or (K, L, D), and of sentences (L, D) or (K, L, D)."""
+        if not self.attends and self.has_context:
+            return images.context, texts.context
+        if p.ndim == 2:
+            a, w = ((x.unsqueeze(1) @ side.parts).squeeze(1) for x, side in ((p, images), (q, texts)))  # Eq. 3
+        else:
+            a = p @ images.parts
+            w = (q.transpose(0, 1) @ texts.parts).transpose(0, 1)
+        if not self.has_context:
+            return a, w
+        m = images.context if p.ndim == 2 else images.context.unsqueeze(1)
+        return a + m, w + texts.context
+
+    def _compare(self, x: Tensor, y: Tensor) -> Tensor:
+        """s_t of what both sides show: (K, L, S)."""
+        if not self.is_product:
+            found: Tensor = self.W_image(x).unsqueeze(1) if x.ndim == 2 else self.W_image(x)
+            return (found + self.W_text(y)).sigmoid()
+        if x.ndim == 2:
+            x, y = (F.normalize(side, dim=-1).view(len(side), self.n_groups, -1) for side in (x, y))
+            return torch.einsum("kgd,lgd->klg", x, y)
+        products = (x * y).unflatten(-1, (self.n_groups, -1)).sum(-1)
+        lengths = x.square().sum(-1) * y.square().sum(-1)
+        return products * lengths.clamp(min=_TINY).rsqrt().unsqueeze(-1)
+
+    def _aggregate(self, s: Tensor, h: Tensor | None, c: Tensor | None) -> tuple[Tensor, Tensor]:
+        gates = self.W_s(s) if h is None else self.W_s(s) + self.W_h(h)  # Eq. 4
+        i, f, candidate, o = gates.chunk(4, -1)
+        change = i.sigmoid() * candidate.tanh()
+        c = change if c is None else f.sigmoid() * c + change
+        return o.sigmoid() * c.tanh(), c
+
+
+_TINY = 1e-12

@@ -1,0 +1,256 @@
+"""sm-LSTM: a few looks at a picture and a sentence together (Huang, Wang & Wang, CVPR 2017, "Instance-aware image and
+sentence matching with selective multimodal LSTM").
+
+Regions a_i of the network's final map and words w_j, states of a bidirectional recurrent network, are candidates for
+what is compared (section 3.1). The picture as a whole, m, and the sentence as a whole, n, are the global context. At
+each of T steps an attention on both sides chooses a pair of instances, whose likeness an LSTM aggregates; its last
+state gives the score (Eqs. 1 to 5, `seesay.layers.selective_lstm`).
+
+Two printed equations cannot work. In Eq. 2 context and previous state cancel in the softmax; the joint form is the
+default, `attention = "printed"` the print (`seesay.layers.attention`). Eq. 7 is a constant; its squared form is used,
+weighed by `stochastic`, λ of the paper.
+
+Choices of ours. The map is that of an EfficientNet, 10 × 10 cells of a picture of 300 pixels, where the paper has
+14 × 14 of VGG; `grid = 14` resizes it. Regions and contexts are projected into one space of `dim` numbers, which can
+start as that of a joint embedding (`start_from`), and words and sentence share one encoder, as started. What is
+compared has the context added, a'_t + m and w'_t + n: context that steered the attention alone would reach the score
+only through what is attended to. `similarity = "sum"` is the plain two-way MLP; the default compares dimension by
+dimension. Padding is never attended to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seesay.errors import SeesayError
+from seesay.images.extraction import Progress
+from seesay.images.features import Features, FeatureSpec
+from seesay.layers.attention import FORMS, Side
+from seesay.layers.pooling import masked_max, masked_mean
+from seesay.layers.recurrent import CELLS, Recurrent
+from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, Looked, SelectiveLSTM
+from seesay.layers.sequences import Sequences
+from seesay.models.base import Matcher
+from seesay.models.pretrained import load
+from seesay.models.vse import TEXT_POOLINGS, VSE
+from seesay.text.vocabulary import END, PAD, SPECIAL, UNKNOWN, Vocabulary
+
+
+@dataclass(frozen=True)
+class SMLSTMConfig:
+    """The shape of the model.
+
+    Attributes:
+        dim: Of regions, words and contexts.
+        hidden: H, of the LSTM that aggregates.
+        n_steps: T.
+        units: Of the attention.
+        similarity_dim: Of the local similarity s_t.
+        variant: `full`, `att` (no context), `ctx` (no attention), or `mean` (neither).
+        attention: `joint`, or as `printed`.
+        similarity: `product`, or the `sum` of a two-way MLP.
+        stochastic: λ of Eq. 7, which asks for every region and word to be looked at.
+        word_dim: Of the word vectors, which are learned.
+        cell: Of the words' network: `lstm`, `gru` or `rnn`.
+        text_pooling: What of its states is the sentence: their `max`, their `mean`, or the `last`.
+        grid: The map is resized to so many rows and columns; 0 leaves it as the network gives it.
+        image_dim: Of the network's vector, as for `vse`.
+        map_dim: Of the network's map, as for `vse`.
+        word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
+        start_from: Weights of a joint embedding (`vse`) of the same shape that words, encoder and projections are of.
+        dropout: On word vectors and states.
+        image_dropout: On the picture's features.
+        region_dropout: Share of the regions that training leaves out of a batch.
+        word_dropout: Share of words that training replaces by the unknown word.
+    """
+
+    dim: int = 768
+    hidden: int = 256
+    n_steps: int = 3
+    units: int = 64
+    similarity_dim: int = 96
+    variant: str = "full"
+    attention: str = "joint"
+    similarity: str = "product"
+    stochastic: float = 0.0
+    word_dim: int = 300
+    cell: str = "lstm"
+    text_pooling: str = "last"
+    grid: int = 0
+    image_dim: int = 1280
+    map_dim: int = 1280
+    word_vectors: str = ""
+    start_from: str = ""
+    dropout: float = 0.2
+    image_dropout: float = 0.2
+    region_dropout: float = 0.0
+    word_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        for key, allowed in (
+            ("variant", VARIANTS), ("attention", FORMS), ("similarity", SIMILARITIES), ("cell", tuple(CELLS)),
+            ("text_pooling", TEXT_POOLINGS),
+        ):  # fmt: skip
+            if getattr(self, key) not in allowed:
+                raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
+        for key in ("dropout", "image_dropout", "region_dropout", "word_dropout"):
+            if not 0 <= getattr(self, key) < 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
+        for key in ("dim", "hidden", "n_steps", "units", "similarity_dim", "word_dim", "image_dim", "map_dim"):
+            if getattr(self, key) < 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
+        for key in ("grid", "stochastic"):
+            if getattr(self, key) < 0:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more")
+        if self.dim % 2:
+            raise SeesayError(f"config.dim is {self.dim}, odd, and the encoder has two directions", allowed="even")
+        if self.similarity == "product" and self.dim % self.similarity_dim:
+            raise SeesayError(
+                f"config.similarity_dim is {self.similarity_dim}", allowed=f"a divisor of config.dim, {self.dim}"
+            )
+
+
+class SMLSTM(Matcher):
+    """Pictures and sentences as candidates and context, compared pair by pair."""
+
+    family = "smlstm"
+    config_type = SMLSTMConfig
+    config: SMLSTMConfig
+
+    def __init__(self, config: SMLSTMConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
+        super().__init__(config, vocabulary, features)
+        self.embedding = nn.Embedding(len(vocabulary), config.word_dim, padding_idx=PAD)
+        self.encoder = Recurrent(config.cell, config.word_dim, config.dim // 2, bidirectional=True)
+        self.project_words = nn.Linear(config.dim, config.dim)
+        self.project_regions = nn.Linear(config.map_dim, config.dim)
+        self.project_image = nn.Linear(config.image_dim, config.dim)
+        self.pairs = SelectiveLSTM(
+            config.dim,
+            config.hidden,
+            config.units,
+            config.similarity_dim,
+            config.n_steps,
+            variant=config.variant,
+            form=config.attention,
+            similarity=config.similarity,
+        )
+        self.dropout = nn.Dropout(config.dropout)
+        self.image_dropout = nn.Dropout(config.image_dropout)
+
+    def initialise(self, seed: int) -> None:
+        """Start where the configuration says; the rest keeps torch's own initialisation."""
+        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
+        if self.config.word_vectors:
+            from seesay.text.vectors import load_vectors
+
+            vectors = load_vectors(self.config.word_vectors)
+            matrix = vectors.matrix_for(self.vocabulary.words, self.config.word_dim, seed)
+            self.embedding.weight.data.copy_(torch.from_numpy(matrix))
+        self.embedding.weight.data[PAD] = 0
+        if self.config.similarity == "product":
+            self.pairs.begin_as_cosine()
+        if self.config.start_from:
+            self._take_over(load(self.config.start_from))
+
+    def _take_over(self, other: Matcher) -> None:
+        """Begin as a joint embedding: words are states of its encoder, regions are seen as it sees pictures."""
+        if not isinstance(other, VSE):
+            raise SeesayError(f"config.start_from is {self.config.start_from!r}, a {other.family}", allowed="a vse")
+        theirs, ours = other.state_dict(), self.state_dict()
+        rows = [*range(len(SPECIAL)), *other.vocabulary.encode(self.vocabulary.words[len(SPECIAL) :])]
+        taken = {name: tensor for name, tensor in theirs.items() if name.startswith("encoder.")}
+        taken["embedding.weight"] = theirs["embedding.weight"][rows]
+        for layer in ("project_image", "project_regions"):
+            taken |= {f"{layer}.{part}": theirs[f"project.{part}"] for part in ("weight", "bias")}
+        taken["project_words.weight"] = torch.eye(self.config.dim)
+        taken["project_words.bias"] = torch.zeros(self.config.dim)
+        for name, tensor in taken.items():
+            if name not in ours or ours[name].shape != tensor.shape:
+                here = tuple(ours[name].shape) if name in ours else "absent"
+                raise SeesayError(
+                    f"config.start_from is {self.config.start_from!r}, whose {name} is {tuple(tensor.shape)}; here "
+                    f"it is {here}",
+                    allowed="a vse with the same dim, word_dim and encoder, on the same network",
+                )
+        self.load_state_dict(taken, strict=False)
+
+    @classmethod
+    def outputs_for(cls, config: SMLSTMConfig) -> tuple[str, ...]:
+        return ("pooled",) if config.variant == "ctx" else ("pooled", "map")
+
+    def encode_images(self, features: Features) -> Tensor:
+        """The context and the regions of each picture: (n, 1 + I, dim)."""
+        pooled = features.pooled
+        self.check_features("image_dim", pooled)
+        m = F.normalize(self.project_image(self.image_dropout(pooled)), dim=1).unsqueeze(1)
+        if self.config.variant == "ctx":
+            return m
+        if features.map is None:
+            raise ValueError("sm-LSTM looks at the cells of a map: ask the store for the output 'map'")
+        self.check_features("map_dim", features.map)
+        cells = features.grid(self.config.grid, self.config.grid) if self.config.grid else features.map
+        cells = cells.flatten(1, 2)  # (n, I, C)
+        if self.training and self.config.region_dropout:
+            n_kept = max(1, round(cells.shape[1] * (1 - self.config.region_dropout)))
+            cells = cells[:, torch.randperm(cells.shape[1])[:n_kept]]
+        # A feature is dropped from all regions of a picture, or the attention would learn where the most are left.
+        kept = self.image_dropout(torch.ones_like(cells[:, :1]))  # (n, 1, C)
+        regions = self.project_regions(cells * kept)
+        average = regions.square().sum(-1).mean(1).clamp(min=1e-12).sqrt()
+        return torch.cat([m, regions / average[:, None, None]], 1)
+
+    def encode_texts(self, sentences: Sequence[str]) -> Sequences:
+        """The words of each sentence, and after the last of them its context."""
+        if not sentences:  # a process whose share of a small batch is nothing
+            nothing = self.embedding.weight[:0, :1].expand(0, self.config.dim).unsqueeze(1)
+            return Sequences(nothing, torch.zeros(0, 1, dtype=torch.int64), torch.zeros(0, dtype=torch.int64))
+        words, lengths = self.word_rows(sentences)
+        mask = torch.arange(words.shape[1]) < lengths.unsqueeze(1)  # (n, J)
+        shown = words
+        if self.training and self.config.word_dropout:
+            shown = words.masked_fill(mask & (torch.rand(words.shape) < self.config.word_dropout), UNKNOWN)
+        h = self.encoder(self.dropout(self.embedding(shown)), lengths)  # (n, J, dim)
+        if self.config.text_pooling == "last":
+            whole = self.encoder.final(h, lengths)
+        else:
+            whole = (masked_max if self.config.text_pooling == "max" else masked_mean)(h, mask)
+        n = F.normalize(self.dropout(whole), dim=1)  # (n, dim)
+        w = self.project_words(self.dropout(h))
+        average = masked_mean(w.square().sum(-1, keepdim=True), mask).clamp(min=1e-12).sqrt()  # (n, 1)
+        states = F.pad(w / average.unsqueeze(1), (0, 0, 0, 1))
+        rows = torch.arange(len(words))
+        words = F.pad(words, (0, 1), value=PAD)
+        words[rows, lengths] = END
+        return Sequences(states.index_put((rows, lengths), n), words, lengths + 1)
+
+    def score(self, images: Tensor, texts: Sequences, *, on_progress: Progress | None = None) -> Tensor:
+        return self.pairs.score(*sides(images, texts), on_progress=on_progress)
+
+    def judge(self, images: Tensor, texts: Sequences) -> tuple[Tensor, Tensor | None]:
+        both = sides(images, texts)
+        looked = self.pairs.look(*both)
+        if not self.config.stochastic:
+            return looked.scores, None
+        return looked.scores, self.config.stochastic * self.pairs.unevenness(looked, both[1])
+
+    def look(self, images: Tensor, texts: Sequences) -> Looked:
+        """What is looked at in every pair of a few pictures and a few sentences."""
+        return self.pairs.look(*sides(images, texts))
+
+
+def sides(images: Tensor, texts: Sequences) -> tuple[Side, Side]:
+    """What the encoders gave, as candidates and contexts."""
+    if isinstance(images, Sequences):
+        raise SeesayError(
+            "sm-LSTM compares sentences with pictures, not with sentences", hint="leave sentences_only out of the data"
+        )
+    rows = torch.arange(len(texts))
+    mask = torch.arange(texts.words.shape[1] - 1) < (texts.lengths - 1).unsqueeze(1)
+    return (
+        Side(images[:, 1:], images[:, 0]),
+        Side(texts.states[:, :-1], texts.states[rows, texts.lengths - 1], mask),
+    )
