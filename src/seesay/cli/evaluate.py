@@ -48,12 +48,17 @@ def evaluate(
         str | None, typer.Option(metavar="DATA", help="Captions: rerank by consensus with its training images.")
     ] = None,
     choose_on: Annotated[
-        str | None, typer.Option(metavar="SPLIT", help="Choose k and m of reranking on this split of --data.")
+        str | None,
+        typer.Option(metavar="SPLIT", help="Choose k and m of reranking, or an ensemble, on this split of --data."),
     ] = None,
     k: Annotated[int | None, typer.Option("--k", min=1, help="Reranking: neighbours whose captions count.")] = None,
     m: Annotated[int | None, typer.Option("--m", min=1, help="Reranking: captions that the mean is over.")] = None,
     normalise: Annotated[
         str | None, typer.Option(help="Retrieval by a captioner: marginal, mean-image or none.")
+    ] = None,
+    ensemble: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Retrieval together with these weights, or by an ensemble.json."),
     ] = None,
     entities: Annotated[
         str | None, typer.Option(metavar="DATA", help="Grounding: boxes of phrases, such as flickr30k_entities.")
@@ -78,13 +83,10 @@ def evaluate(
     takes seconds. A captioner's likelihoods of all pairs take many minutes: --limit 100 is a quick look. Weights that
     know regions can also be asked where phrases are (--entities) and leave a page to browse (--page).
     """
-    from rich.console import Console
-
     from seesay import data as collections
     from seesay.cli.progress import progress_bar
-    from seesay.evaluation.comparison import compare, print_comparison
     from seesay.evaluation.protocols import find_protocol, read_measured
-    from seesay.evaluation.report import build_report, figures_to_record, to_json
+    from seesay.evaluation.report import build_report, figures_to_record
     from seesay.models import pretrained
     from seesay.models.base import Captioner
 
@@ -103,6 +105,15 @@ def evaluate(
     for place in (folder, page):
         if place is not None:
             _require_writable(place)
+    if ensemble is not None:
+        from seesay.cli.ensembles import evaluate_together
+
+        together = evaluate_together(about, ensemble, whole, collection, wanted, options)
+        report = build_report([together[1]], about, collection, split, command=_command_line(options))
+        _finish(report | {"model": together[0].describe()}, ["retrieval"], [together[1]], folder, as_json)
+        if folder is not None:
+            together[0].write(folder / "ensemble.json")
+        return
     model = pretrained.load(weights)
     tasks = _choose_tasks(model, about.name, {**options, "page": page})
     if isinstance(model, Captioner):  # of which everything takes long enough for a bar of its own
@@ -121,20 +132,13 @@ def evaluate(
     report = build_report(
         evaluations, about, collection, split, normalise=by_likelihood, command=_command_line(options)
     )
-    if folder is not None:
-        _write_files(folder, report, tasks, evaluations)
     if record:
         pretrained.record_figures(about.folder, *figures_to_record(report, about.figures))
-    if as_json:
-        typer.echo(to_json(report))
-        return
-    for kind in tasks:
-        print_comparison(compare(report, kind), Console(highlight=False))
-        typer.echo()
-    typer.echo(f"report and plots are in {folder}", err=True)
+    _finish(report, tasks, evaluations, folder, as_json)
 
 
 _NOT_MEASURED = ("output", "record", "page")  # options that say where figures go, and not which
+_NOT_TOGETHER = ("task", "beam", "references", "normalise", "entities")  # what nobody asks of several at once
 
 
 def _refuse_contradictions(options: dict[str, Any]) -> None:
@@ -145,7 +149,10 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
         raise SeesayError("--limit and --protocol both say which images are measured", allowed="one of them")
     if options["choose_on"] and (options["k"] or options["m"]):
         raise SeesayError("k and m are either given or chosen", allowed="--choose-on SPLIT, or --k N and --m N")
-    if not options["references"] and (asked := [name for name in ("choose_on", "k", "m") if options[name]]):
+    if options["ensemble"] and (asked := [name for name in (*_NOT_TOGETHER, "record") if options.get(name)]):
+        raise SeesayError(f"--{asked[0]} is for single weights", allowed="--ensemble with --split, --protocol, --seed")
+    alone = ("k", "m") if options["ensemble"] else ("choose_on", "k", "m")
+    if not options["references"] and (asked := [name for name in alone if options[name]]):
         raise SeesayError(
             f"--{asked[0].replace('_', '-')} is for reranking, which needs captioned pictures",
             hint="--references DATA",
@@ -273,6 +280,26 @@ def _require_writable(folder: Path) -> None:
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         why = "may not be written to" if nearest.is_dir() else "is a file"
         raise SeesayError(f"cannot write to {folder}: {nearest} {why}", hint="-o with another folder")
+
+
+def _finish(
+    report: "Report", tasks: list[str], evaluations: "list[Measured]", folder: Path | None, as_json: bool
+) -> None:
+    """Write what was measured, and print it."""
+    from rich.console import Console
+
+    from seesay.evaluation.comparison import compare, print_comparison
+    from seesay.evaluation.report import to_json
+
+    if folder is not None:
+        _write_files(folder, report, tasks, evaluations)
+    if as_json:
+        typer.echo(to_json(report))
+        return
+    for kind in tasks:
+        print_comparison(compare(report, kind), Console(highlight=False))
+        typer.echo()
+    typer.echo(f"report and plots are in {folder}", err=True)
 
 
 def _command_line(options: dict[str, Any]) -> str:

@@ -17,6 +17,10 @@ def match(
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
     ] = "vse",
+    ensemble: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An ensemble.json of seesay evaluate --ensemble, instead of one model."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Score every sentence against every picture, the best sentence of a picture first.
@@ -39,9 +43,17 @@ def match(
     from seesay.models.pretrained import load
     from seesay.text.tokens import tokenize
 
-    matcher = load(model)
-    scores = matcher.match(photos, sentences)  # (n_photos, n_sentences)
-    shares = (scores / matcher.temperature).softmax(1)
+    if ensemble is not None:
+        from seesay.evaluation.ensembles import read_ensemble
+
+        together = read_ensemble(ensemble)
+        model, matcher = together.name, load(together.members[0].name)
+        scores = together.match(photos, sentences)
+        shares = scores.softmax(1)  # scores have unit deviation: a temperature of 1 says enough
+    else:
+        matcher = load(model)
+        scores = matcher.match(photos, sentences)  # (n_photos, n_sentences)
+        shares = (scores / matcher.temperature).softmax(1)
     for sentence in sentences:
         if not any(word in matcher.vocabulary for word in tokenize(sentence)):
             typer.echo(f"seesay: {model} knows no word of {sentence!r}: its score means nothing", err=True)

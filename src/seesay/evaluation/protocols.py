@@ -7,9 +7,10 @@ and HM-LSTM did for COCO.
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -176,24 +177,51 @@ def evaluate_retrieval(
     seconds: dict[str, float] = {}
     with timed("features", seconds):
         whole = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+    folds = ((partial(_scores, model, source, score), source.image_of) for source in divide(whole, wanted.n_folds))
+    return rank_folds(folds, wanted, seed, len(whole.collection), len(whole.sentences), seconds)
+
+
+def _scores(model: Matcher, source: Source, score: Callable[[Tensor, Any], Tensor] | None) -> NDArray[np.floating[Any]]:
+    found: NDArray[np.floating[Any]] = score_all(model, source, score=score).numpy()
+    return found
+
+
+def rank_folds(
+    folds: Iterable[tuple[Callable[[], NDArray[Any]], NDArray[np.int64]]],
+    protocol: Protocol,
+    seed: int | None,
+    n_images: int,
+    n_sentences: int,
+    seconds: dict[str, float],
+) -> Evaluation:
+    """Figures from scores, wherever these come from.
+
+    Args:
+        folds: For each fold what computes its scores (n_images, n_texts), and the image of each text.
+        protocol: By which they were divided.
+        seed: That drew the images.
+        n_images: In all folds together.
+        n_sentences: In all folds together.
+        seconds: What has been spent so far, to which this is added.
+    """
     found: list[Ranks] = []
     curves: list[dict[str, RecallCurve]] = []
-    for source in _divide(whole, wanted.n_folds):
+    for compute_scores, image_of in folds:
         with timed("scores", seconds):
-            scores = score_all(model, source, score=score).numpy()  # (n_images, n_texts)
+            scores = compute_scores()
         with timed("ranks", seconds):
-            found.append(ranks(scores, source.image_of))
-            curves.append(recall_curves(scores, source.image_of, n_points=CURVE_POINTS))
+            found.append(ranks(scores, image_of))
+            curves.append(recall_curves(scores, image_of, n_points=CURVE_POINTS))
     reports = tuple(fold_ranks.report() for fold_ranks in found)
     return Evaluation(
-        protocol=wanted,
+        protocol=protocol,
         seed=seed,
         figures=average_reports(reports),
         folds=reports,
         ranks=Ranks(np.concatenate([r.i2t for r in found]), np.concatenate([r.t2i for r in found])),
         curves={name: _average_curves([fold_curves[name] for fold_curves in curves]) for name in ("i2t", "t2i")},
-        n_images=len(whole.collection),
-        n_sentences=len(whole.sentences),
+        n_images=n_images,
+        n_sentences=n_sentences,
         seconds=seconds,
     )
 
@@ -250,7 +278,7 @@ def _take(collection: Collection, places: NDArray[np.intp]) -> Collection:
     return replace(collection, items=tuple(collection.items[place] for place in places))
 
 
-def _divide(whole: Source, n_folds: int) -> Iterator[Source]:
+def divide(whole: Source, n_folds: int) -> Iterator[Source]:
     """The folds, which stand one after the other and have equally many images."""
     assert whole.table is not None
     size = len(whole.collection) // n_folds

@@ -63,18 +63,11 @@ def build_report(
         normalise: How the likelihoods of sentences were normalised, where that was done.
         command: The command line that measures it again.
     """
-    about, first = weights.about, evaluations[0]
+    first = evaluations[0]
     figures = [part for evaluation in evaluations for part in evaluation.to_report().items()]
     report: Report = {
         **{name: part for name, part in figures if name != "folds"},
-        "model": {
-            "name": weights.name,
-            "family": about["family"],
-            "digest": file_digest(weights.folder / "model.safetensors"),
-            "features": about["features"],
-            "recipe_fingerprint": about.get("recipe_fingerprint"),
-            "learned_from": [set_named(row["name"]) or row["name"] for row in about.get("data", ())],
-        },
+        "model": describe_model(weights),
         "data": {
             "name": data_name(collection) or collection.name,
             "kind": collection.kind,
@@ -98,6 +91,19 @@ def build_report(
         "command": command,
     }
     return report | {name: part for name, part in figures if name == "folds"}
+
+
+def describe_model(weights: Weights) -> dict[str, Any]:
+    """What a report says about weights: enough to find the same ones again."""
+    about = weights.about
+    return {
+        "name": weights.name,
+        "family": about["family"],
+        "digest": file_digest(weights.folder / "model.safetensors"),
+        "features": about["features"],
+        "recipe_fingerprint": about.get("recipe_fingerprint"),
+        "learned_from": [set_named(row["name"]) or row["name"] for row in about.get("data", ())],
+    }
 
 
 def _add_up(evaluations: Sequence[Measured]) -> dict[str, float]:

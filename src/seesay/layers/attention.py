@@ -65,6 +65,11 @@ class ContextAttention(nn.Module):
         self.W_m = nn.Linear(dim, units, bias=not self.is_joint) if context else None
         self.W_h = nn.Linear(hidden, units, bias=not self.is_joint)
         self.w_p = nn.Linear(units, 1, bias=not self.is_joint)
+        # Candidates and contexts have about unit length. Near zero σ is a line, in which the terms cancel as in print:
+        # inputs are spread over its bend.
+        for layer, deviation in ((self.W_a, 1.0), (self.W_m, 1.0), (self.W_h, 2.0 * hidden**-0.5), (self.w_p, 0.3)):
+            if layer is not None:
+                nn.init.normal_(layer.weight, std=deviation)
 
     def prepare(self, side: Side) -> tuple[Tensor, Tensor | None]:
         """What does not depend on h: of the candidates (n, N, A), and as printed of the context, apart, (n, 1, A)."""
@@ -81,7 +86,7 @@ class ContextAttention(nn.Module):
                 return candidates.sigmoid() @ self.w_p.weight[0]
             inside = candidates + self.W_h(h).unsqueeze(-2)
             # A block of these is the largest thing that scoring holds: it is made once and overwritten.
-            outside = inside.sigmoid() if torch.is_grad_enabled() else inside.sigmoid_()
+            outside: Tensor = inside.sigmoid() if torch.is_grad_enabled() else inside.sigmoid_()
             return outside @ self.w_p.weight[0]
         before = self.W_h.bias if h is None else self.W_h(h).unsqueeze(-2)
         terms = candidates.sigmoid() + before.sigmoid()

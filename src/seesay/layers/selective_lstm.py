@@ -168,9 +168,7 @@ class SelectiveLSTM(nn.Module):
             _Prepared(texts, *self.text_attention.prepare(texts)),
         )
 
-    def _run(
-        self, images: _Prepared, texts: _Prepared, see: Callable[[Tensor, Tensor], None] | None = None
-    ) -> Tensor:
+    def _run(self, images: _Prepared, texts: _Prepared, see: Callable[[Tensor, Tensor], None] | None = None) -> Tensor:
         """The scores of a block, (K, L). `see` is told each step's p and q, without pairs where they are the same."""
         h: Tensor | None = None  # (K, L, H)
         c: Tensor | None = None
@@ -219,13 +217,13 @@ class SelectiveLSTM(nn.Module):
     def _compare(self, x: Tensor, y: Tensor) -> Tensor:
         """s_t of what both sides show: (K, L, S)."""
         if not self.is_product:
-            found: Tensor = self.W_image(x).unsqueeze(1) if x.ndim == 2 else self.W_image(x)
-            return (found + self.W_text(y)).sigmoid()
+            inside: Tensor = self.W_text(y) + (self.W_image(x).unsqueeze(1) if x.ndim == 2 else self.W_image(x))
+            return inside.sigmoid()
         if x.ndim == 2:
             x, y = (F.normalize(side, dim=-1).view(len(side), self.n_groups, -1) for side in (x, y))
             return torch.einsum("kgd,lgd->klg", x, y)
-        products = (x * y).unflatten(-1, (self.n_groups, -1)).sum(-1)
-        lengths = x.square().sum(-1) * y.square().sum(-1)
+        products = (x * y).view(*x.shape[:2], self.n_groups, -1).sum(-1)
+        lengths: Tensor = x.square().sum(-1) * y.square().sum(-1)
         return products * lengths.clamp(min=_TINY).rsqrt().unsqueeze(-1)
 
     def _aggregate(self, s: Tensor, h: Tensor | None, c: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -20,7 +20,6 @@ dimension. Padding is never attended to.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 import torch.nn.functional as F
