@@ -9,11 +9,12 @@ import torch
 
 from seesay.errors import SeesayError
 from seesay.explain.excitation_match import match_saliency
-from seesay.explain.explaining import METHODS, Explanation, explain, scale_heat
+from seesay.explain.explaining import METHODS, Explanation, Step, explain, scale_heat
 from seesay.explain.regions import word_maps
 from seesay.images.features import Features, FeatureSpec
 from seesay.models.base import LONGEST
 from seesay.models.identifier import Identifier, IdentifierConfig
+from seesay.models.smlstm import SMLSTM, SMLSTMConfig
 from seesay.models.vse import VSE, VSEConfig
 from seesay.text.vocabulary import Vocabulary
 
@@ -53,6 +54,42 @@ def test_an_identifier_is_explained_by_what_excites_it(identifier: Identifier, f
     np.testing.assert_allclose(found.map, wanted.maps[0])
     assert found.score == pytest.approx(float(wanted.logits[0]))
     assert found.probability == pytest.approx(float(torch.sigmoid(wanted.logits[0] / 2)))
+
+
+def build_smlstm(**config: Any) -> SMLSTM:
+    torch.manual_seed(0)
+    small = {"dim": 8, "hidden": 6, "units": 4, "similarity_dim": 4, "word_dim": 4, "image_dim": 5, "map_dim": 5}
+    model = SMLSTM(SMLSTMConfig(**(small | config)), VOCABULARY, FeatureSpec())
+    model.initialise(0)
+    return model.eval().requires_grad_(False)
+
+
+class TestAttention:
+    def test_each_step_is_a_map_and_words_and_together_they_are_their_mean(self, features: Features) -> None:
+        model = build_smlstm()
+        found = explain(model, features, "A dog runs!", "attention")
+        assert len(found.steps) == 3
+        for step in found.steps:
+            assert step.map.shape == (2, 3)
+            assert step.map.sum() == pytest.approx(1)
+            assert step.weights.sum() == pytest.approx(1)
+        np.testing.assert_allclose(found.map, np.mean([step.map for step in found.steps], axis=0))
+        np.testing.assert_allclose(found.weights, np.mean([step.weights for step in found.steps], axis=0))
+        score = model.score(model.encode_images(features), model.encode_texts(["a dog runs"]))
+        assert found.score == pytest.approx(float(score))
+        assert [row["words"] for row in found.to_dict()["steps"]] == [step.top(found.words) for step in found.steps]
+
+    def test_the_words_of_a_step_are_those_with_most_of_its_weight(self) -> None:
+        step = Step(np.ones((1, 1)), np.array([0.1, 0.6, 0.3]))
+        assert step.top(("a", "dog", "runs")) == ["dog", "runs"]
+
+    def test_a_variant_that_does_not_attend_is_refused(self, features: Features) -> None:
+        with pytest.raises(SeesayError, match="is the variant mean"):
+            explain(build_smlstm(variant="mean"), features, "a dog", "attention")
+
+    def test_the_grid_of_the_configuration_is_that_of_the_maps(self, features: Features) -> None:
+        found = explain(build_smlstm(grid=4), features, "a dog", "attention")
+        assert found.map.shape == (4, 4)
 
 
 def test_an_embedding_is_explained_by_the_maps_of_its_words(embedding: VSE, features: Features) -> None:

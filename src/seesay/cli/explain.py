@@ -16,11 +16,15 @@ def explain(
     photo: Annotated[Path, typer.Argument(metavar="PHOTO", help="A picture.")],
     sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="What is said about it.")],
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="How: excitation, contrastive, or alignment.")
+        str, typer.Option(metavar="NAME", help="How: excitation, contrastive, alignment, or attention.")
     ] = "contrastive",
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder; those of the method."),
+    ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option(metavar="WEIGHTS", help="Attention: draw the steps of these weights below, to compare."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -35,7 +39,8 @@ def explain(
     """Show what a match rests on: heat on the photo, weights on the words.
 
     Excitation follows back what has excited the match score of an identifier; contrastive takes off what has spoken
-    against it. Alignment shows where each word's own vector fits the picture.
+    against it. Alignment shows where each word's own vector fits the picture. Attention shows where sm-LSTM looks at
+    each of its steps, with the two words that it reads.
     """
     from seesay.errors import SeesayError
     from seesay.explain.explaining import METHODS
@@ -45,6 +50,8 @@ def explain(
 
     if method not in METHODS:
         raise SeesayError(f"there is no method {method!r}", allowed=METHODS, hint="--method contrastive")
+    if beside is not None and method != "attention":
+        raise SeesayError("--beside draws the steps of two models", allowed="with --method attention")
     if output is None and not as_json:
         output = Path(f"{photo.stem}-explain.png")
     if output is not None:
@@ -55,16 +62,30 @@ def explain(
     found = find(matcher, matcher.features([picture]), sentence, method)
     if not any(word in matcher.vocabulary for word in found.words):
         typer.echo(f"seesay: {chosen} knows no word of {sentence!r}: its weights mean nothing", err=True)
+    rows = {chosen: found}
+    if beside is not None:
+        other = load(beside)
+        rows[beside] = find(other, other.features([picture]), sentence, method)
     if output is not None:
-        from seesay.explain.saliency import draw_explanation
+        from seesay.explain.saliency import draw_explanation, draw_steps
         from seesay.explain.sheets import save_picture
 
-        save_picture(draw_explanation(picture, found, side=800), output)
+        labels = [Path(name).name for name in rows] if beside else ()
+        drawn = (
+            draw_steps(picture, list(rows.values()), labels, title=sentence)
+            if found.steps
+            else draw_explanation(picture, found, side=800)
+        )
+        save_picture(drawn, output)
     if as_json:
         report: dict[str, Any] = {"model": chosen, "photo": str(photo), "sentence": sentence, **found.to_dict()}
+        if beside is not None:
+            report["beside"] = {"model": beside, **rows[beside].to_dict()}
         typer.echo(json.dumps(report | ({"picture": str(output)} if output else {}), ensure_ascii=False))
         return
     print_words(found)
+    for number, step in enumerate(found.steps, 1):
+        typer.echo(f"step {number}: {' · '.join(step.top(found.words))}")
     typer.echo(f"drawn in {output}", err=True)
 
 

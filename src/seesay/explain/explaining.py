@@ -3,6 +3,7 @@
 excitation   what has excited an identifier's match score (`seesay.explain.excitation_match`)
 contrastive  the same less what has spoken against the match
 alignment    where each word's own vector fits the picture (`seesay.explain.regions`), by any joint embedding or aligner
+attention    where sm-LSTM looks, and on which words, at each of its steps
 """
 
 from collections.abc import Sequence
@@ -19,12 +20,35 @@ from seesay.explain.regions import as_heat, word_maps
 from seesay.images.features import Features
 from seesay.models.base import LONGEST, Matcher
 from seesay.models.identifier import Identifier
+from seesay.models.smlstm import SMLSTM
 from seesay.text.tokens import tokenize
 
-METHODS = {"excitation": "identifier-flickr8k", "contrastive": "identifier-flickr8k", "alignment": "vse"}
+METHODS = {
+    "excitation": "identifier-flickr8k",
+    "contrastive": "identifier-flickr8k",
+    "alignment": "vse",
+    "attention": "smlstm",
+}
 """Each method, and the weights that it takes where none are asked for."""
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One look at both sides.
+
+    Attributes:
+        map: (h, w) the share that each part of the picture has of it.
+        weights: (T,) the share that each word has of it.
+    """
+
+    map: Floats
+    weights: Floats
+
+    def top(self, words: Sequence[str], n: int = 2) -> list[str]:
+        """The words that are looked at most, as Figure 4 of the paper shows two of them."""
+        return [words[place] for place in np.argsort(-self.weights, kind="stable")[:n]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +63,7 @@ class Explanation:
         word_maps: (T, h, w) the same for each word, where the method has one for each.
         score: The model's own for the pair.
         probability: Of a match, where the model has one.
+        steps: What is looked at one after the other, where the model looks several times.
     """
 
     method: str
@@ -48,6 +73,7 @@ class Explanation:
     word_maps: Floats | None
     score: float
     probability: float | None = None
+    steps: tuple[Step, ...] = ()
 
     @property
     def heat(self) -> Floats:
@@ -64,6 +90,15 @@ class Explanation:
         table["map"] = self.map.round(6).tolist()
         if self.word_maps is not None:
             table["word_maps"] = self.word_maps.round(6).tolist()
+        if self.steps:
+            table["steps"] = [
+                {
+                    "words": step.top(self.words),
+                    "weights": step.weights.round(6).tolist(),
+                    "map": step.map.round(6).tolist(),
+                }
+                for step in self.steps
+            ]
         return table
 
 
@@ -71,7 +106,8 @@ def explain(model: Matcher, features: Features, sentence: str, method: str = "ex
     """Explain how well a sentence fits a picture.
 
     Args:
-        model: An identifier for `excitation` and `contrastive`; a joint embedding or an aligner for `alignment`.
+        model: An identifier for `excitation` and `contrastive`; a joint embedding or an aligner for `alignment`; an
+            sm-LSTM for `attention`.
         features: Of one picture, with its map, as `model.features` gives them.
         sentence: What is said about it.
         method: One of `METHODS`.
@@ -95,6 +131,8 @@ def explain(model: Matcher, features: Features, sentence: str, method: str = "ex
         raise SeesayError(f"the sentence {sentence!r} has no words")
     if method == "alignment":
         return _align(model, features, sentence, words)
+    if method == "attention":
+        return _attend(model, features, sentence, words)
     if not isinstance(model, Identifier):
         name = model.weights.name if model.weights else model.family
         raise SeesayError(
@@ -122,6 +160,22 @@ def _align(model: Matcher, features: Features, sentence: str, words: Sequence[st
     joined = (as_heat(maps) * weights[:, None, None]).sum(axis=0)
     score = float(model.score(model.encode_images(features), model.encode_texts([sentence]))[0, 0])
     return Explanation("alignment", tuple(words), weights, joined, maps, score)
+
+
+@torch.inference_mode()
+def _attend(model: Matcher, features: Features, sentence: str, words: Sequence[str]) -> Explanation:
+    name = model.weights.name if model.weights else model.family
+    if not isinstance(model, SMLSTM):
+        raise SeesayError(f"{name} does not attend to regions and words", allowed="weights of the family smlstm")
+    if not model.pairs.attends:
+        raise SeesayError(f"{name} is the variant {model.config.variant}", allowed="full or att, which attend")
+    looked = model.look(model.encode_images(features), model.encode_texts([sentence]))
+    maps = looked.regions[:, 0, 0].double().view(model.config.n_steps, *model.map_shape(features)).numpy()
+    weights = looked.words[:, 0, 0, : len(words)].double().numpy()
+    steps = tuple(Step(*both) for both in zip(maps, weights, strict=True))
+    return Explanation(
+        "attention", tuple(words), weights.mean(axis=0), maps.mean(axis=0), None, float(looked.scores), steps=steps
+    )
 
 
 def scale_heat(found: Floats) -> Floats:

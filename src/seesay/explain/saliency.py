@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw
 
-from seesay.explain.explaining import Explanation
+from seesay.explain.explaining import Explanation, scale_heat
 from seesay.explain.overlay import PALETTE, draw_heat, fit
 from seesay.explain.sheets import INK, PAPER, Cell, Colour, _font, draw_sheet
 
@@ -62,6 +62,33 @@ def draw_explanation(image: Image.Image, explanation: Explanation, *, side: int 
     paper.paste(picture, ((paper.width - picture.width) // 2, 0))
     paper.paste(strip, (0, picture.height))
     return paper
+
+
+def draw_steps(
+    image: Image.Image,
+    explanations: Sequence[Explanation],
+    labels: Sequence[str] = (),
+    *,
+    title: str = "",
+    width: int = 300,
+) -> Image.Image:
+    """The sheet of sm-LSTM's Figures 4 and 5: for each explanation a row, in it the picture as each step sees it.
+
+    Args:
+        image: The picture.
+        explanations: With steps; of several models for the same sentence, such as one with and one without context.
+        labels: What stands before each row.
+        title: Above all; the sentence.
+        width: Of a picture.
+    """
+    picture = fit(image, 2 * width)
+    cells = [
+        Cell(draw_heat(picture, scale_heat(step.map)), " · ".join(step.top(explanation.words)), f"step {number}")
+        for explanation in explanations
+        for number, step in enumerate(explanation.steps, 1)
+    ]
+    columns = max(len(explanation.steps) for explanation in explanations)
+    return draw_sheet(cells, columns, title=title, row_labels=labels, width=width)
 
 
 def draw_identification(

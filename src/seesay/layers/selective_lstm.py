@@ -24,9 +24,9 @@ from seesay.layers.threads import map_in_threads
 
 VARIANTS = ("full", "att", "ctx", "mean")
 SIMILARITIES = ("product", "sum")
-N_PAIRS = 128
+N_PAIRS = 512
 """Pairs of a block: enough for matrix products at full speed, few enough for the caches of a core."""
-_N_TEXTS = 16  # of a block
+_N_TEXTS = 32  # of a block
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,33 @@ class Looked:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A side with what of its attention is computed once (`ContextAttention.prepare`)."""
+    """A side with what is computed once.
+
+    Attributes:
+        candidates: Of its attention, see `ContextAttention.prepare`; with `is_fast`, see `exponentials`.
+        context: Of its attention as printed.
+        first: (n, N) the saliency of the first step.
+        chosen: (n, D) what the first step compares.
+    """
 
     side: Side
     candidates: Tensor
     context: Tensor | None
+    first: Tensor
+    chosen: Tensor
+    is_fast: bool = False
 
     def __getitem__(self, rows: Tensor | slice) -> "_Prepared":
         side = self.side[rows]
-        candidates = self.candidates[rows, : side.parts.shape[1]]
-        return _Prepared(side, candidates, None if self.context is None else self.context[rows])
+        n_parts = side.parts.shape[1]
+        return _Prepared(
+            side,
+            self.candidates[rows, :, :n_parts] if self.is_fast else self.candidates[rows, :n_parts],
+            None if self.context is None else self.context[rows],
+            self.first[rows, :n_parts],
+            self.chosen[rows],
+            self.is_fast,
+        )
 
 
 class SelectiveLSTM(nn.Module):
@@ -162,57 +179,59 @@ class SelectiveLSTM(nn.Module):
 
     def _prepare(self, images: Side, texts: Side) -> tuple[_Prepared, _Prepared]:
         if not self.attends:
-            return _Prepared(images, images.parts, None), _Prepared(texts, texts.parts, None)
-        return (
-            _Prepared(images, *self.image_attention.prepare(images)),
-            _Prepared(texts, *self.text_attention.prepare(texts)),
-        )
+            return self._prepare_side(images, None), self._prepare_side(texts, None)
+        return self._prepare_side(images, self.image_attention), self._prepare_side(texts, self.text_attention)
+
+    def _prepare_side(self, side: Side, attention: ContextAttention | None) -> _Prepared:
+        if attention is None:
+            chosen = side.context if self.has_context else _mean(side.evenly, side.parts)
+            return _Prepared(side, side.parts, None, side.evenly, chosen)
+        candidates, context = attention.prepare(side)
+        first = _share_out(attention(candidates, context, None), side.mask)
+        chosen = _mean(first, side.parts)  # Eq. 3
+        if self.has_context:
+            chosen = chosen + side.context
+        if not torch.is_grad_enabled() and attention.is_joint:
+            return _Prepared(side, attention.exponentials(candidates), None, first, chosen, is_fast=True)
+        return _Prepared(side, candidates, context, first, chosen)
 
     def _run(self, images: _Prepared, texts: _Prepared, see: Callable[[Tensor, Tensor], None] | None = None) -> Tensor:
         """The scores of a block, (K, L). `see` is told each step's p and q, without pairs where they are the same."""
+        p, q = images.first, texts.first
+        s = self._compare(images.chosen, texts.chosen)  # (K, L, S)
         h: Tensor | None = None  # (K, L, H)
         c: Tensor | None = None
-        s: Tensor | None = None  # (K, L, S)
-        for _ in range(self.n_steps):
-            if s is None or self.attends:
+        for step in range(self.n_steps):
+            if step and self.attends:
+                assert h is not None
                 p, q = self._saliency(images, texts, h)
                 s = self._compare(*self._select(images.side, texts.side, p, q))
             if see:
                 see(p, q)
             h, c = self._aggregate(s, h, c)
         assert h is not None
-        score: Tensor = self.w_hs(self.W_hh(h).sigmoid_()).squeeze(-1)  # Eq. 5
+        score: Tensor = self.w_hs(self.W_hh(h).sigmoid()).squeeze(-1)  # Eq. 5
         return score
 
-    def _saliency(self, images: _Prepared, texts: _Prepared, h: Tensor | None) -> tuple[Tensor, Tensor]:
-        """p and q of Eq. 1: (K, I) and (L, J) before the first comparison, (K, L, I) and (K, L, J) after it."""
-        if not self.attends:
-            return images.side.evenly, texts.side.evenly
-        mask = texts.side.mask
-        if h is None:
-            p = self.image_attention(images.candidates, images.context, None)
-            q = self.text_attention(texts.candidates, texts.context, None)
+    def _saliency(self, images: _Prepared, texts: _Prepared, h: Tensor) -> tuple[Tensor, Tensor]:
+        """p and q of Eq. 1 after the first step: (K, L, I) and (K, L, J)."""
+        of_images = images.candidates.unsqueeze(1)
+        if images.is_fast:
+            p = self.image_attention.of_exponentials(of_images, h)
+            q = self.text_attention.of_exponentials(texts.candidates, h)
         else:
             context = None if images.context is None else images.context.unsqueeze(1)
-            p = self.image_attention(images.candidates.unsqueeze(1), context, h)
+            p = self.image_attention(of_images, context, h)
             q = self.text_attention(texts.candidates, texts.context, h)
-        if mask is not None:  # padding is never attended to
-            q = q.masked_fill(~mask, float("-inf"))
-        return p.softmax(-1), q.softmax(-1)
+        return _share_out(p, images.side.mask), _share_out(q, texts.side.mask)
 
     def _select(self, images: Side, texts: Side, p: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
-        """What is compared, of pictures (K, D) or (K, L, D), and of sentences (L, D) or (K, L, D)."""
-        if not self.attends and self.has_context:
-            return images.context, texts.context
-        if p.ndim == 2:
-            a, w = ((x.unsqueeze(1) @ side.parts).squeeze(1) for x, side in ((p, images), (q, texts)))  # Eq. 3
-        else:
-            a = p @ images.parts
-            w = (q.transpose(0, 1) @ texts.parts).transpose(0, 1)
+        """What is compared after the first step: (K, L, D) of both."""
+        a = p @ images.parts  # Eq. 3
+        w = (q.transpose(0, 1) @ texts.parts).transpose(0, 1)
         if not self.has_context:
             return a, w
-        m = images.context if p.ndim == 2 else images.context.unsqueeze(1)
-        return a + m, w + texts.context
+        return a + images.context.unsqueeze(1), w + texts.context
 
     def _compare(self, x: Tensor, y: Tensor) -> Tensor:
         """s_t of what both sides show: (K, L, S)."""
@@ -232,6 +251,16 @@ class SelectiveLSTM(nn.Module):
         change = i.sigmoid() * candidate.tanh()
         c = change if c is None else f.sigmoid() * c + change
         return o.sigmoid() * c.tanh(), c
+
+
+def _share_out(logits: Tensor, mask: Tensor | None) -> Tensor:
+    """The softmax of Eq. 1; padding is never attended to."""
+    return (logits if mask is None else logits.masked_fill(~mask, float("-inf"))).softmax(-1)
+
+
+def _mean(weights: Tensor, parts: Tensor) -> Tensor:
+    """(n, N), (n, N, D) → (n, D)."""
+    return (weights.unsqueeze(1) @ parts).squeeze(1)
 
 
 _TINY = 1e-12

@@ -52,10 +52,12 @@ class Matcher(nn.Module, ABC):
         family: Its name in the registry.
         config: Its own frozen dataclass.
         weights: Where its weights came from; None before it is trained.
+        n_glanced: Dev images by which it is judged while it learns; 0 for all. For models that take minutes for all.
     """
 
     family: ClassVar[str]
     config_type: ClassVar[type[Any]]
+    n_glanced: ClassVar[int] = 0
     weights: Weights | None = None
 
     def __init__(self, config: Any, vocabulary: Vocabulary, features: FeatureSpec) -> None:

@@ -118,6 +118,7 @@ class SMLSTM(Matcher):
 
     family = "smlstm"
     config_type = SMLSTMConfig
+    n_glanced = 300
     config: SMLSTMConfig
 
     def __init__(self, config: SMLSTMConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
@@ -235,6 +236,12 @@ class SMLSTM(Matcher):
         if not self.config.stochastic:
             return looked.scores, None
         return looked.scores, self.config.stochastic * self.pairs.unevenness(looked, both[1])
+
+    def map_shape(self, features: Features) -> tuple[int, int]:
+        """Rows and columns of the regions."""
+        assert features.map is not None
+        grid, (_, height, width, _) = self.config.grid, features.map.shape
+        return (grid, grid) if grid else (height, width)
 
     def look(self, images: Tensor, texts: Sequences) -> Looked:
         """What is looked at in every pair of a few pictures and a few sentences."""

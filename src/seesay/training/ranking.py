@@ -84,7 +84,8 @@ class RankingTask(SourceTask[Matcher]):
         return dict(retrieval_report(score_all(model, self.dev), self.dev.image_of))
 
     def evaluate(self) -> dict[str, float]:
-        report = retrieval_report(score_all(self.model, self.dev), self.dev.image_of)
+        dev = self.dev.first(self.model.n_glanced) if self.model.n_glanced else self.dev
+        report = retrieval_report(score_all(self.model, dev), dev.image_of)
         figures = {"sum": report["sum"]}
         for direction in ("i2t", "t2i"):
             for key in ("r1", "r5", "r10", "median"):

@@ -1,7 +1,7 @@
 """What is learned from: collections as examples, and the batches that are drawn from them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -43,6 +43,12 @@ class Source:
         """All sentences of a collection, with the features of its pictures in the same order."""
         image_of = np.repeat(np.arange(len(collection)), [len(item.sentences) for item in collection.items])
         return cls(collection, collection.sentences, image_of, table, weight)
+
+    def first(self, n: int) -> "Source":
+        """The first n pictures with their sentences."""
+        collection = replace(self.collection, items=self.collection.items[:n])
+        table = None if self.table is None else FeatureTable(self.table.store, self.table.keys[:n])
+        return Source.of(collection, table, self.weight)
 
     @property
     def lengths(self) -> Indices:

@@ -1,0 +1,172 @@
+"""Pictures and sentences as candidates and context: what is kept of them, where it starts, and what training adds."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from seesay.errors import SeesayError
+from seesay.images.features import Features, FeatureSpec
+from seesay.layers.attention import unevenness
+from seesay.models import pretrained
+from seesay.models.base import LONGEST
+from seesay.models.smlstm import SMLSTM, SMLSTMConfig, sides
+from seesay.models.vse import VSE, VSEConfig
+from seesay.text.vocabulary import END, Vocabulary
+
+Build = Callable[..., SMLSTM]
+SENTENCES = ["a dog runs", "a red bus", "two dogs play in the snow", "dog", "the bus is red and the dog is brown"]
+VARIANTS = ("full", "att", "ctx", "mean")
+SPEC = FeatureSpec("efficientnet-lite0", 64)
+
+
+@pytest.fixture
+def build(vocabulary: Vocabulary) -> Build:
+    def build_model(**config: Any) -> SMLSTM:
+        torch.manual_seed(0)
+        small = {
+            "dim": 8, "hidden": 5, "units": 4, "similarity_dim": 4, "word_dim": 6, "image_dim": 10, "map_dim": 10,
+            "dropout": 0.5, "image_dropout": 0.5,
+        }  # fmt: skip
+        model = SMLSTM(SMLSTMConfig(**(small | config)), vocabulary, SPEC)
+        model.initialise(0)
+        return model.eval()
+
+    return build_model
+
+
+def random_features(n: int = 3, dim: int = 10) -> Features:
+    generator = torch.Generator().manual_seed(0)
+    return Features(torch.rand(n, dim, generator=generator), torch.rand(n, 4, 4, dim, generator=generator))
+
+
+class TestPictures:
+    def test_the_whole_comes_first_and_then_the_cells_of_the_map_row_by_row(self, build: Build) -> None:
+        model, features = build(), random_features()
+        encoded = model.encode_images(features)
+        assert encoded.shape == (3, 1 + 16, 8)
+        torch.testing.assert_close(encoded[:, 0], F.normalize(model.project_image(features.pooled), dim=1))
+        cells = model.project_regions(features.map.flatten(1, 2))
+        torch.testing.assert_close(F.normalize(encoded[:, 1:], dim=-1), F.normalize(cells, dim=-1))
+        torch.testing.assert_close(encoded[:, 1:].square().sum(-1).mean(1), torch.ones(3))
+
+    def test_the_map_can_be_laid_on_the_papers_grid(self, build: Build) -> None:
+        assert build(grid=14).encode_images(random_features()).shape == (3, 1 + 196, 8)
+
+    def test_contexts_alone_need_no_map(self, build: Build) -> None:
+        model = build(variant="ctx")
+        assert model.outputs == ("pooled",)
+        assert model.encode_images(Features(torch.rand(3, 10))).shape == (3, 1, 8)
+
+    def test_training_leaves_regions_out_and_use_does_not(self, build: Build) -> None:
+        model = build(region_dropout=0.75)
+        assert model.encode_images(random_features()).shape[1] == 17
+        assert model.train().encode_images(random_features()).shape[1] == 5
+
+    def test_features_of_another_network_are_refused_with_both_sides_named(self, build: Build) -> None:
+        with pytest.raises(SeesayError, match=r"have 12 numbers, config\.image_dim is 10"):
+            build().encode_images(random_features(dim=12))
+
+
+class TestSentences:
+    def test_a_sentence_alone_has_the_vectors_that_it_has_among_longer_ones(self, build: Build) -> None:
+        model = build(cell="gru", text_pooling="max")
+        together = model.encode_texts(SENTENCES)
+        for place, sentence in enumerate(SENTENCES):
+            alone = model.encode_texts([sentence])
+            torch.testing.assert_close(together.states[place, : int(alone.lengths)], alone.states[0])
+
+    def test_the_whole_stands_behind_the_last_word(self, build: Build) -> None:
+        model = build()
+        texts = model.encode_texts(SENTENCES)
+        assert (texts.lengths - 1).tolist() == [len(sentence.split()) for sentence in SENTENCES]
+        for words, length, states in zip(texts.words, texts.lengths.tolist(), texts.states, strict=True):
+            assert words[length - 1] == END
+            torch.testing.assert_close(states[length - 1].norm(), torch.tensor(1.0))
+
+    def test_empty_and_endless_sentences_have_scores(self, build: Build) -> None:
+        model = build()
+        scores = model.score(model.encode_images(random_features()), model.encode_texts(["", "dog " * 500]))
+        assert model.encode_texts(["dog " * 500]).lengths.tolist() == [LONGEST + 1]
+        assert scores.isfinite().all()
+
+
+class TestScores:
+    @pytest.mark.parametrize("variant", VARIANTS)
+    def test_many_at_once_score_as_one_picture_with_one_sentence(self, build: Build, variant: str) -> None:
+        model, features = build(variant=variant), random_features()
+        together = model.score(model.encode_images(features), model.encode_texts(SENTENCES))
+        for row in range(3):
+            alone = Features(features.pooled[row : row + 1], features.map[row : row + 1])
+            for place, sentence in enumerate(SENTENCES):
+                found = model.score(model.encode_images(alone), model.encode_texts([sentence]))
+                torch.testing.assert_close(found[0, 0], together[row, place], rtol=1e-4, atol=1e-6)
+
+    def test_learning_sees_the_scores_that_use_sees_and_adds_the_squared_regulariser(self, build: Build) -> None:
+        model = build(stochastic=0.3)
+        images, texts = model.encode_images(random_features()), model.encode_texts(SENTENCES)
+        scores, own_cost = model.judge(images, texts)
+        torch.testing.assert_close(scores, model.score(images, texts))
+        looked, mask = model.look(images, texts), sides(images, texts)[1].mask
+        torch.testing.assert_close(own_cost, 0.3 * (unevenness(looked.regions) + unevenness(looked.words, mask)))
+        assert build(stochastic=0.0).judge(images, texts)[1] is None
+
+    def test_sentences_cannot_stand_in_for_pictures(self, build: Build) -> None:
+        model = build()
+        texts = model.encode_texts(SENTENCES)
+        with pytest.raises(SeesayError, match="not with sentences"):
+            model.score(texts, texts)
+
+    def test_weights_come_back_from_disk(self, build: Build, tmp_path: Path) -> None:
+        model = build(variant="att", attention="printed", similarity="sum")
+        pretrained.save(tmp_path / "pairs", model, {"name": "pairs"})
+        again = pretrained.load(tmp_path / "pairs")
+        scores = [
+            one.score(one.encode_images(random_features()), one.encode_texts(SENTENCES)) for one in (model, again)
+        ]
+        torch.testing.assert_close(scores[1], scores[0], atol=1e-3, rtol=1e-3)
+
+
+class TestStart:
+    @pytest.fixture
+    def embedding(self, vocabulary: Vocabulary, tmp_path: Path) -> Path:
+        torch.manual_seed(5)
+        config = VSEConfig(dim=8, word_dim=6, image_dim=10, encoder="gru", text_pooling="max")
+        pretrained.save(tmp_path / "start", VSE(config, vocabulary, SPEC), {"name": "start"})
+        return tmp_path / "start"
+
+    def test_contexts_begin_as_a_joint_embedding_sees_pictures_and_sentences(
+        self, build: Build, embedding: Path
+    ) -> None:
+        model, vse = build(cell="gru", text_pooling="max", start_from=str(embedding)), pretrained.load(embedding)
+        features = random_features()
+        torch.testing.assert_close(model.encode_images(features)[:, 0], vse.encode_images(features))
+        texts = model.encode_texts(SENTENCES)
+        wholes = texts.states[torch.arange(5), texts.lengths - 1]
+        torch.testing.assert_close(wholes, vse.encode_texts(SENTENCES))
+
+    def test_another_cell_than_the_embeddings_is_refused(self, build: Build, embedding: Path) -> None:
+        with pytest.raises(SeesayError, match="allowed: a vse with the same"):
+            build(cell="lstm", start_from=str(embedding))
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"variant": "some"}, "allowed: full, att, ctx, mean"),
+        ({"attention": "hard"}, "allowed: joint, printed"),
+        ({"similarity": "cosine"}, "allowed: product, sum"),
+        ({"similarity_dim": 3}, "a divisor of config.dim, 8"),
+        ({"n_steps": 0}, r"config\.n_steps is 0"),
+        ({"stochastic": -1.0}, r"config\.stochastic is -1\.0"),
+        ({"dim": 7, "similarity_dim": 7}, "odd"),
+    ],
+)
+def test_an_impossible_shape_is_refused_with_what_is_allowed(
+    build: Build, config: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SeesayError, match=message):
+        build(**config)
