@@ -79,32 +79,23 @@ class ContextAttention(nn.Module):
         context = self.W_m(side.context).unsqueeze(1)
         return (candidates + context, None) if self.is_joint else (candidates, context)
 
-    def forward(self, candidates: Tensor, context: Tensor | None, h: Tensor | None) -> Tensor:
-        """f of every candidate: (…, N, A), (…, 1, A) and h (…, H), None for zeros → (…, N)."""
+    def forward(
+        self, candidates: Tensor, context: Tensor | None, h: Tensor | None, *, out: Tensor | None = None
+    ) -> Tensor:
+        """f of every candidate: (…, N, A), (…, 1, A) and h (…, H), None for zeros → (…, N).
+
+        Args:
+            out: (…, N, A) memory for what is computed between, where no gradient is wanted.
+        """
         if self.is_joint:
-            inside: Tensor = candidates if h is None else candidates + self.W_h(h).unsqueeze(-2)
-            return inside.sigmoid() @ self.w_p.weight[0]
+            inside: Tensor = candidates if h is None else torch.add(candidates, self.W_h(h).unsqueeze(-2), out=out)
+            return torch.sigmoid(inside, out=out) @ self.w_p.weight[0]
         before = self.W_h.bias if h is None else self.W_h(h).unsqueeze(-2)
         terms = candidates.sigmoid() + before.sigmoid()
         if context is not None:
             terms = terms + context.sigmoid()
         found: Tensor = self.w_p(terms).squeeze(-1)
         return found
-
-    def exponentials(self, candidates: Tensor) -> Tensor:
-        """What `of_exponentials` takes of candidates (n, N, A), once for all pairs: (n, A, N)."""
-        return candidates.clamp(-_LARGEST, _LARGEST).neg().exp_().transpose(1, 2).contiguous()
-
-    def of_exponentials(self, candidates: Tensor, h: Tensor) -> Tensor:
-        """The joint form without a gradient, faster: σ(u + v) = 1 / (1 + e⁻ᵘ · e⁻ᵛ) has no exponential for each pair.
-
-        Args:
-            candidates: (…, A, N), e⁻ᵘ as `exponentials` gives them.
-            h: (…, H).
-        """
-        v: Tensor = self.W_h(h).clamp_(-_LARGEST, _LARGEST).neg_().exp_().unsqueeze(-1)  # (…, A, 1)
-        inside = torch.addcmul(self.w_p.weight.new_ones(()), candidates, v).reciprocal_()  # (…, A, N)
-        return (self.w_p.weight @ inside).squeeze(-2)
 
 
 def unevenness(saliency: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -126,6 +117,3 @@ def unevenness(saliency: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is not None:
         missing = missing.masked_fill(~mask, 0)
     return missing.square().sum(-1).mean()
-
-
-_LARGEST = 40.0  # σ is 0 or 1 long before, and e⁴⁰ · e⁴⁰ is still a number

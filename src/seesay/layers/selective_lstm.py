@@ -10,6 +10,7 @@ step's attention: h_0 is nothing, so a picture's first map is the same for every
 blocks of a few pictures and a few sentences of like length.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -49,7 +50,7 @@ class _Prepared:
     """A side with what is computed once.
 
     Attributes:
-        candidates: Of its attention, see `ContextAttention.prepare`; with `is_fast`, see `exponentials`.
+        candidates: Of its attention, see `ContextAttention.prepare`.
         context: Of its attention as printed.
         first: (n, N) the saliency of the first step.
         chosen: (n, D) what the first step compares.
@@ -60,19 +61,34 @@ class _Prepared:
     context: Tensor | None
     first: Tensor
     chosen: Tensor
-    is_fast: bool = False
 
     def __getitem__(self, rows: Tensor | slice) -> "_Prepared":
         side = self.side[rows]
         n_parts = side.parts.shape[1]
         return _Prepared(
             side,
-            self.candidates[rows, :, :n_parts] if self.is_fast else self.candidates[rows, :n_parts],
+            self.candidates[rows, :n_parts],
             None if self.context is None else self.context[rows],
             self.first[rows, :n_parts],
             self.chosen[rows],
-            self.is_fast,
         )
+
+
+class _Scratch:
+    """Memory that one block after the other computes in: asking for fresh memory takes longer than what is done in it.
+
+    Without it, where gradients need what was computed, everything gets memory of its own.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Tensor] = {}
+
+    def take(self, name: str, like: Tensor, *shape: int) -> Tensor:
+        """Memory of a shape, in which anything may stand, that is overwritten when this name is asked for again."""
+        n = math.prod(shape)
+        if name not in self._kept or self._kept[name].numel() < n:
+            self._kept[name] = like.new_empty(n)
+        return self._kept[name][:n].view(shape)
 
 
 class SelectiveLSTM(nn.Module):
@@ -133,7 +149,7 @@ class SelectiveLSTM(nn.Module):
     def look(self, images: Side, texts: Side) -> Looked:
         """All pairs at once, with everything that was looked at: for learning, and for showing a few."""
         seen: list[tuple[Tensor, Tensor]] = []
-        scores = self._run(*self._prepare(images, texts), lambda p, q: seen.append((p, q)))
+        scores = self._run(*self._prepare(images, texts), see=lambda p, q: seen.append((p, q)))
         K, L = scores.shape
         return Looked(
             scores,
@@ -175,7 +191,8 @@ class SelectiveLSTM(nn.Module):
     def _score_texts(self, images: _Prepared, texts: _Prepared, n_images: int, block: Tensor) -> Tensor:
         some = texts[block]
         starts = range(0, len(images.side), n_images)
-        return torch.cat([self._run(images[start : start + n_images], some) for start in starts])
+        scratch = _Scratch()
+        return torch.cat([self._run(images[start : start + n_images], some, scratch=scratch) for start in starts])
 
     def _prepare(self, images: Side, texts: Side) -> tuple[_Prepared, _Prepared]:
         if not self.attends:
@@ -191,63 +208,86 @@ class SelectiveLSTM(nn.Module):
         chosen = _mean(first, side.parts)  # Eq. 3
         if self.has_context:
             chosen = chosen + side.context
-        if not torch.is_grad_enabled() and attention.is_joint:
-            return _Prepared(side, attention.exponentials(candidates), None, first, chosen, is_fast=True)
         return _Prepared(side, candidates, context, first, chosen)
 
-    def _run(self, images: _Prepared, texts: _Prepared, see: Callable[[Tensor, Tensor], None] | None = None) -> Tensor:
+    def _run(
+        self,
+        images: _Prepared,
+        texts: _Prepared,
+        *,
+        see: Callable[[Tensor, Tensor], None] | None = None,
+        scratch: _Scratch | None = None,
+    ) -> Tensor:
         """The scores of a block, (K, L). `see` is told each step's p and q, without pairs where they are the same."""
         p, q = images.first, texts.first
-        s = self._compare(images.chosen, texts.chosen)  # (K, L, S)
+        s = self._compare_all(images.chosen, texts.chosen)  # (K, L, S)
         h: Tensor | None = None  # (K, L, H)
         c: Tensor | None = None
         for step in range(self.n_steps):
             if step and self.attends:
                 assert h is not None
-                p, q = self._saliency(images, texts, h)
-                s = self._compare(*self._select(images.side, texts.side, p, q))
+                p, q = self._saliency(images, texts, h, scratch)
+                s = self._compare(*self._select(images.side, texts.side, p, q, scratch), scratch)
             if see:
                 see(p, q)
-            h, c = self._aggregate(s, h, c)
+            h, c = self._aggregate(s, h, c, scratch)
         assert h is not None
         score: Tensor = self.w_hs(self.W_hh(h).sigmoid()).squeeze(-1)  # Eq. 5
         return score
 
-    def _saliency(self, images: _Prepared, texts: _Prepared, h: Tensor) -> tuple[Tensor, Tensor]:
+    def _saliency(
+        self, images: _Prepared, texts: _Prepared, h: Tensor, scratch: _Scratch | None
+    ) -> tuple[Tensor, Tensor]:
         """p and q of Eq. 1 after the first step: (K, L, I) and (K, L, J)."""
-        of_images = images.candidates.unsqueeze(1)
-        if images.is_fast:
-            p = self.image_attention.of_exponentials(of_images, h)
-            q = self.text_attention.of_exponentials(texts.candidates, h)
-        else:
-            context = None if images.context is None else images.context.unsqueeze(1)
-            p = self.image_attention(of_images, context, h)
-            q = self.text_attention(texts.candidates, texts.context, h)
-        return _share_out(p, images.side.mask), _share_out(q, texts.side.mask)
+        of_images = images.candidates.unsqueeze(1)  # (K, 1, I, A)
+        context = None if images.context is None else images.context.unsqueeze(1)
+        shapes = [(*h.shape[:2], *side.candidates.shape[1:]) for side in (images, texts)]
+        out = [scratch.take("attention", h, *shape) if scratch else None for shape in shapes]
+        p = _share_out(self.image_attention(of_images, context, h, out=out[0]), images.side.mask)
+        q = _share_out(self.text_attention(texts.candidates, texts.context, h, out=out[1]), texts.side.mask)
+        return p, q
 
-    def _select(self, images: Side, texts: Side, p: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
+    def _select(
+        self, images: Side, texts: Side, p: Tensor, q: Tensor, scratch: _Scratch | None
+    ) -> tuple[Tensor, Tensor]:
         """What is compared after the first step: (K, L, D) of both."""
-        a = p @ images.parts  # Eq. 3
-        w = (q.transpose(0, 1) @ texts.parts).transpose(0, 1)
-        if not self.has_context:
-            return a, w
-        return a + images.context.unsqueeze(1), w + texts.context
+        K, L, D = len(images), len(texts), images.context.shape[1]
+        out = scratch.take("regions", p, K, L, D) if scratch else None
+        of_texts = scratch.take("words", q, L, K, D) if scratch else None
+        a = torch.matmul(p, images.parts, out=out)  # Eq. 3
+        w = torch.matmul(q.transpose(0, 1), texts.parts, out=of_texts)
+        if self.has_context:
+            a = torch.add(a, images.context.unsqueeze(1), out=out)
+            w = torch.add(w, texts.context.unsqueeze(1), out=of_texts)
+        return a, w.transpose(0, 1)
 
-    def _compare(self, x: Tensor, y: Tensor) -> Tensor:
-        """s_t of what both sides show: (K, L, S)."""
+    def _compare_all(self, x: Tensor, y: Tensor) -> Tensor:
+        """s_t where what one side shows does not depend on the other: (K, D), (L, D) → (K, L, S)."""
         if not self.is_product:
-            inside: Tensor = self.W_text(y) + (self.W_image(x).unsqueeze(1) if x.ndim == 2 else self.W_image(x))
+            inside: Tensor = self.W_image(x).unsqueeze(1) + self.W_text(y)
             return inside.sigmoid()
-        if x.ndim == 2:
-            x, y = (F.normalize(side, dim=-1).view(len(side), self.n_groups, -1) for side in (x, y))
-            return torch.einsum("kgd,lgd->klg", x, y)
-        products = (x * y).view(*x.shape[:2], self.n_groups, -1).sum(-1)
-        lengths: Tensor = x.square().sum(-1) * y.square().sum(-1)
-        return products * lengths.clamp(min=_TINY).rsqrt().unsqueeze(-1)
+        x, y = (F.normalize(side, dim=-1).view(len(side), self.n_groups, -1) for side in (x, y))
+        return torch.einsum("kgd,lgd->klg", x, y)
 
-    def _aggregate(self, s: Tensor, h: Tensor | None, c: Tensor | None) -> tuple[Tensor, Tensor]:
-        gates = self.W_s(s) if h is None else self.W_s(s) + self.W_h(h)  # Eq. 4
-        i, f, candidate, o = gates.chunk(4, -1)
+    def _compare(self, x: Tensor, y: Tensor, scratch: _Scratch | None) -> Tensor:
+        """s_t of pairs: (K, L, D) of both sides → (K, L, S)."""
+        if not self.is_product:
+            inside: Tensor = self.W_image(x) + self.W_text(y)
+            return inside.sigmoid()
+        lengths: Tensor = torch.linalg.vector_norm(x, dim=-1) * torch.linalg.vector_norm(y, dim=-1)
+        products = torch.mul(x, y, out=scratch.take("products", x, *x.shape) if scratch else None)
+        summed = products.view(*x.shape[:2], self.n_groups, -1).sum(-1)
+        return summed / lengths.clamp(min=_TINY).unsqueeze(-1)
+
+    def _aggregate(
+        self, s: Tensor, h: Tensor | None, c: Tensor | None, scratch: _Scratch | None
+    ) -> tuple[Tensor, Tensor]:
+        rows = s.flatten(0, 1)  # (K · L, S)
+        out = scratch.take("gates", s, len(rows), 4 * self.hidden) if scratch else None
+        gates = torch.addmm(self.W_s.bias, rows, self.W_s.weight.T, out=out)  # Eq. 4
+        if h is not None:
+            gates = torch.addmm(gates, h.flatten(0, 1), self.W_h.weight.T, out=out)
+        i, f, candidate, o = gates.view(*s.shape[:2], -1).chunk(4, -1)
         change = i.sigmoid() * candidate.tanh()
         c = change if c is None else f.sigmoid() * c + change
         return o.sigmoid() * c.tanh(), c
