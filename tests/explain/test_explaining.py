@@ -114,7 +114,12 @@ def test_a_very_long_sentence_is_explained_as_far_as_it_is_read(identifier: Iden
 
 
 def test_an_unknown_method_is_answered_with_the_list(identifier: Identifier, features: Features) -> None:
-    with pytest.raises(SeesayError, match=r"no method 'attention'(.|\n)*excitation, contrastive, alignment"):
+    with pytest.raises(SeesayError, match=r"no method 'gaze'(.|\n)*excitation, contrastive, alignment, attention"):
+        explain(identifier, features, "dog", "gaze")
+
+
+def test_what_does_not_attend_has_no_steps_to_show(identifier: Identifier, features: Features) -> None:
+    with pytest.raises(SeesayError, match=r"identifier does not attend(.|\n)*family smlstm"):
         explain(identifier, features, "dog", "attention")
 
 

@@ -33,11 +33,9 @@ from seesay.layers.pooling import masked_max
 from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
-from seesay.models.base import Matcher
-from seesay.models.pretrained import load
-from seesay.models.vse import VSE
+from seesay.models.vse import begin_as_vse
 from seesay.text.edges import RELATIONS, parse_edges
-from seesay.text.vocabulary import END, PAD, SPECIAL, UNKNOWN, Vocabulary
+from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
 
 FRAGMENTS = ("words", "edges")
 MAGNITUDES = ("balanced", "words", "free")
@@ -133,27 +131,8 @@ class DVSA(Aligner):
         if self.config.fragments == "edges":
             nn.init.zeros_(self.b_relation.weight)
         if self.config.start_from:
-            self._take_over(load(self.config.start_from))
-
-    def _take_over(self, other: Matcher) -> None:
-        """Begin as a joint embedding does: a word is a state of its encoder, a region is seen as it sees pictures."""
-        if not isinstance(other, VSE):
-            raise SeesayError(f"config.start_from is {self.config.start_from!r}, a {other.family}", allowed="a vse")
-        theirs, ours = other.state_dict(), self.state_dict()
-        rows = [*range(len(SPECIAL)), *other.vocabulary.encode(self.vocabulary.words[len(SPECIAL) :])]
-        taken = {name: tensor for name, tensor in theirs.items() if name.startswith("encoder.")}
-        taken["embedding.weight"] = theirs["embedding.weight"][rows]
-        taken |= {f"W_m.{part}": theirs[f"project.{part}"] for part in ("weight", "bias")}
-        taken |= {"W_d.weight": torch.eye(self.config.dim), "W_d.bias": torch.zeros(self.config.dim)}
-        for name, tensor in taken.items():
-            if name not in ours or ours[name].shape != tensor.shape:
-                here = tuple(ours[name].shape) if name in ours else "absent"
-                raise SeesayError(
-                    f"config.start_from is {self.config.start_from!r}, whose {name} is {tuple(tensor.shape)}; here "
-                    f"it is {here}",
-                    allowed="a vse with the same dim, word_dim and encoder",
-                )
-        self.load_state_dict(taken, strict=False)
+            # A word is a state of its encoder, a region is seen as it sees pictures.
+            begin_as_vse(self, self.config.start_from, projections=("W_m",), identity="W_d")
 
     @classmethod
     def outputs_for(cls, config: DVSAConfig) -> tuple[str, ...]:

@@ -34,9 +34,8 @@ from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, Looked, SelectiveLSTM
 from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
-from seesay.models.pretrained import load
-from seesay.models.vse import TEXT_POOLINGS, VSE
-from seesay.text.vocabulary import END, PAD, SPECIAL, UNKNOWN, Vocabulary
+from seesay.models.vse import TEXT_POOLINGS, begin_as_vse
+from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -143,40 +142,17 @@ class SMLSTM(Matcher):
 
     def initialise(self, seed: int) -> None:
         """Start where the configuration says; the rest keeps torch's own initialisation."""
-        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
-        if self.config.word_vectors:
-            from seesay.text.vectors import load_vectors
-
-            vectors = load_vectors(self.config.word_vectors)
-            matrix = vectors.matrix_for(self.vocabulary.words, self.config.word_dim, seed)
-            self.embedding.weight.data.copy_(torch.from_numpy(matrix))
-        self.embedding.weight.data[PAD] = 0
+        self.start_words(self.embedding, self.config.word_vectors, seed)
         if self.config.similarity == "product":
             self.pairs.begin_as_cosine()
         if self.config.start_from:
-            self._take_over(load(self.config.start_from))
-
-    def _take_over(self, other: Matcher) -> None:
-        """Begin as a joint embedding: words are states of its encoder, regions are seen as it sees pictures."""
-        if not isinstance(other, VSE):
-            raise SeesayError(f"config.start_from is {self.config.start_from!r}, a {other.family}", allowed="a vse")
-        theirs, ours = other.state_dict(), self.state_dict()
-        rows = [*range(len(SPECIAL)), *other.vocabulary.encode(self.vocabulary.words[len(SPECIAL) :])]
-        taken = {name: tensor for name, tensor in theirs.items() if name.startswith("encoder.")}
-        taken["embedding.weight"] = theirs["embedding.weight"][rows]
-        for layer in ("project_image", "project_regions"):
-            taken |= {f"{layer}.{part}": theirs[f"project.{part}"] for part in ("weight", "bias")}
-        taken["project_words.weight"] = torch.eye(self.config.dim)
-        taken["project_words.bias"] = torch.zeros(self.config.dim)
-        for name, tensor in taken.items():
-            if name not in ours or ours[name].shape != tensor.shape:
-                here = tuple(ours[name].shape) if name in ours else "absent"
-                raise SeesayError(
-                    f"config.start_from is {self.config.start_from!r}, whose {name} is {tuple(tensor.shape)}; here "
-                    f"it is {here}",
-                    allowed="a vse with the same dim, word_dim and encoder, on the same network",
-                )
-        self.load_state_dict(taken, strict=False)
+            # Words are states of its encoder, regions are seen as it sees pictures, contexts are its own vectors.
+            begin_as_vse(
+                self,
+                self.config.start_from,
+                projections=("project_image", "project_regions"),
+                identity="project_words",
+            )
 
     @classmethod
     def outputs_for(cls, config: SMLSTMConfig) -> tuple[str, ...]:

@@ -21,7 +21,8 @@ from seesay.images.regions import windows
 from seesay.layers.pooling import AttentionPool, masked_max, masked_mean
 from seesay.layers.recurrent import Recurrent
 from seesay.models.base import Matcher
-from seesay.text.vocabulary import PAD, UNKNOWN, Vocabulary
+from seesay.models.pretrained import load
+from seesay.text.vocabulary import PAD, SPECIAL, UNKNOWN, Vocabulary
 
 ENCODERS = ("mean", "gru", "lstm")
 TEXT_POOLINGS = ("max", "mean", "last")
@@ -145,3 +146,35 @@ def _encoder(config: VSEConfig) -> nn.Module:
         return nn.Linear(config.word_dim, config.dim)
     hidden = config.dim // 2 if config.bidirectional else config.dim
     return Recurrent(config.encoder, config.word_dim, hidden, bidirectional=config.bidirectional)
+
+
+def begin_as_vse(model: Matcher, name: str, *, projections: Sequence[str], identity: str) -> None:
+    """Let an untrained model begin with the words, the encoder and the projection of a trained joint embedding.
+
+    Args:
+        model: With an `embedding` and an `encoder` of the same shape.
+        name: Of the weights, which a configuration calls `start_from`.
+        projections: Layers that begin as the embedding's projection of pictures.
+        identity: A layer on the encoder's states that begins as doing nothing.
+
+    Raises:
+        SeesayError: The weights are of another family or shape.
+    """
+    other = load(name)
+    if not isinstance(other, VSE):
+        raise SeesayError(f"config.start_from is {name!r}, a {other.family}", allowed="a vse")
+    theirs, ours = other.state_dict(), model.state_dict()
+    rows = [*range(len(SPECIAL)), *other.vocabulary.encode(model.vocabulary.words[len(SPECIAL) :])]
+    taken = {key: tensor for key, tensor in theirs.items() if key.startswith("encoder.")}
+    taken["embedding.weight"] = theirs["embedding.weight"][rows]
+    for layer in projections:
+        taken |= {f"{layer}.{part}": theirs[f"project.{part}"] for part in ("weight", "bias")}
+    taken |= {f"{identity}.weight": torch.eye(other.config.dim), f"{identity}.bias": torch.zeros(other.config.dim)}
+    for key, tensor in taken.items():
+        if key not in ours or ours[key].shape != tensor.shape:
+            here = tuple(ours[key].shape) if key in ours else "absent"
+            raise SeesayError(
+                f"config.start_from is {name!r}, whose {key} is {tuple(tensor.shape)}; here it is {here}",
+                allowed="a vse with the same dim, word_dim and encoder",
+            )
+    model.load_state_dict(taken, strict=False)
