@@ -98,6 +98,47 @@ def test_record_keeps_the_figures_with_the_weights(place: Path, capsys: pytest.C
     assert str(place) not in Path("tiny/config.json").read_text()
 
 
+class TestEnsembles:
+    @pytest.fixture
+    def second(self, place: Path) -> str:
+        """Other weights for the same pictures."""
+        config = VSEConfig(dim=8, word_dim=8, encoder="mean")
+        vocabulary = Vocabulary.build([f"a {kind} one here" for kind in KINDS], min_count=1)
+        pretrained.save(place / "other", VSE(config, vocabulary, SPEC), {"name": "other"})
+        return "other"
+
+    def test_weights_are_chosen_told_and_kept(self, second: str, capsys: pytest.CaptureFixture[str]) -> None:
+        evaluate("--ensemble", second, "--choose-on", "test", "-o", "out")
+        printed = capsys.readouterr()
+        assert "tiny + other" in printed.out
+        assert "weights chosen on test: tiny 1, other" in printed.err
+        report = json.loads(Path("out/report.json").read_text())
+        assert [member["name"] for member in report["model"]["members"]] == ["tiny", "other"]
+        assert report["model"]["chosen_on"] == "pets/test"
+        evaluate("--json")
+        assert report["sum"] >= json.loads(capsys.readouterr().out)["sum"]
+
+    def test_a_kept_ensemble_measures_the_same_again(self, second: str, capsys: pytest.CaptureFixture[str]) -> None:
+        evaluate("--ensemble", second, "--choose-on", "test", "-o", "out", "--json")
+        first = json.loads(capsys.readouterr().out)
+        evaluate("--ensemble", "out/ensemble.json", "--json")
+        again = json.loads(capsys.readouterr().out)
+        assert (again["i2t"], again["t2i"]) == (first["i2t"], first["t2i"])
+
+    def test_a_misspelt_member_is_refused_before_anything_is_scored(
+        self, place: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        told = refused(["evaluate", "tiny", "--data", "pets", "--ensemble", "dvza", "--choose-on", "test"], capsys)
+        assert "there are no weights 'dvza'" in told
+        assert "scores of" not in told
+
+    def test_what_is_asked_of_one_is_not_asked_of_several(
+        self, second: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        told = refused(["evaluate", "tiny", "--data", "pets", "--ensemble", second, "--task", "captions"], capsys)
+        assert "--task is for single weights" in told
+
+
 def test_pictures_may_lie_elsewhere(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("photos").mkdir()
     for kind in KINDS:

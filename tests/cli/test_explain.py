@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from seesay.images.features import FeatureSpec
 from seesay.images.io import open_image
+from seesay.models import pretrained
+from seesay.models.smlstm import SMLSTM, SMLSTMConfig
+from seesay.text.vocabulary import Vocabulary
 
 Run = Callable[..., Any]
 
@@ -71,10 +75,43 @@ def test_alignment_has_a_map_for_every_word(seesay: Run, model: tuple[str, str],
     assert "probability" not in report
 
 
+class TestAttention:
+    @pytest.fixture
+    def pairs(self, tmp_path: Path) -> str:
+        """Untrained weights of an sm-LSTM that looks twice."""
+        torch.manual_seed(0)
+        config = SMLSTMConfig(dim=8, hidden=6, units=4, similarity_dim=4, word_dim=4, n_steps=2)
+        vocabulary = Vocabulary.build(["a red picture"], min_count=1)
+        model = SMLSTM(config, vocabulary, FeatureSpec("efficientnet-lite0", 64))
+        model.initialise(0)
+        pretrained.save(tmp_path / "pairs", model, {"name": "pairs"})
+        return str(tmp_path / "pairs")
+
+    def test_every_step_has_a_map_and_two_words(self, seesay: Run, pairs: str, photo: Path) -> None:
+        finished = seesay("explain", photo, "a red picture", "--method", "attention", "-m", pairs, "--json")
+        steps = json.loads(finished.out)["steps"]
+        assert [len(step["words"]) for step in steps] == [2, 2]
+        assert np.shape(steps[1]["map"]) == (2, 2)
+        assert np.sum(steps[1]["map"]) == pytest.approx(1, abs=1e-3)
+
+    def test_two_models_are_drawn_one_below_the_other(self, seesay: Run, pairs: str, photo: Path) -> None:
+        options = ("--method", "attention", "-m", pairs)
+        alone = seesay("explain", photo, "a red picture", *options, "-o", "alone.png")
+        assert [line.partition(":")[0] for line in alone.out.splitlines()[-2:]] == ["step 1", "step 2"]
+        assert seesay("explain", photo, "a red picture", *options, "--beside", pairs, "-o", "both.png").code == 0
+        one, two = (open_image(Path(name)) for name in ("alone.png", "both.png"))
+        assert two.height > 1.5 * one.height
+
+    def test_beside_is_for_attention_only(self, seesay: Run, weights: tuple[str, str], photo: Path) -> None:
+        finished = seesay("explain", photo, "a red picture", *weights, "--beside", weights[1])
+        assert finished.code == 2
+        assert "with --method attention" in finished.err
+
+
 def test_an_unknown_method_is_answered_with_the_list(seesay: Run, photo: Path) -> None:
-    finished = seesay("explain", photo, "a red picture", "--method", "attention")
+    finished = seesay("explain", photo, "a red picture", "--method", "gaze")
     assert (finished.code, finished.out) == (2, "")
-    assert "allowed: excitation, contrastive, alignment" in finished.err
+    assert "allowed: excitation, contrastive, alignment, attention" in finished.err
 
 
 def test_a_model_without_a_match_score_is_refused_with_what_to_type(

@@ -123,3 +123,17 @@ def test_weights_are_found_by_the_name_that_they_are_installed_under(
     code, out, _ = seesay("match", "red.jpg", "a red picture", "--model", "weights")
     assert code == 0
     assert "a red picture" in out
+
+
+def test_an_ensemble_adds_up_standardised_scores(match: Call, colours_run: Path) -> None:
+    from seesay.evaluation.ensembles import Ensemble, Member
+
+    weights = str(colours_run / "weights")
+    Ensemble((Member(weights, 1.0, 0.0, 0.5), Member(weights, 1.0, 0.1, 1.0))).write(Path("both.json"))
+    one, both = (
+        json.loads(match("red.jpg", "a red picture", "a blue picture", *options, "--json").out)
+        for options in ((), ("--ensemble", "both.json"))
+    )
+    assert both["model"] == "weights + weights"
+    for alone, together in zip(one["matches"], both["matches"], strict=True):
+        assert together["score"] == pytest.approx(3 * alone["score"] - 0.1, abs=1e-3)

@@ -62,17 +62,17 @@ def explain(
     found = find(matcher, matcher.features([picture]), sentence, method)
     if not any(word in matcher.vocabulary for word in found.words):
         typer.echo(f"seesay: {chosen} knows no word of {sentence!r}: its weights mean nothing", err=True)
-    rows = {chosen: found}
+    rows = [(chosen, found)]
     if beside is not None:
         other = load(beside)
-        rows[beside] = find(other, other.features([picture]), sentence, method)
+        rows.append((beside, find(other, other.features([picture]), sentence, method)))
     if output is not None:
         from seesay.explain.saliency import draw_explanation, draw_steps
         from seesay.explain.sheets import save_picture
 
-        labels = [Path(name).name for name in rows] if beside else ()
+        labels = [Path(name).name for name, _ in rows] if beside else ()
         drawn = (
-            draw_steps(picture, list(rows.values()), labels, title=sentence)
+            draw_steps(picture, [row for _, row in rows], labels, title=sentence)
             if found.steps
             else draw_explanation(picture, found, side=800)
         )
@@ -80,7 +80,7 @@ def explain(
     if as_json:
         report: dict[str, Any] = {"model": chosen, "photo": str(photo), "sentence": sentence, **found.to_dict()}
         if beside is not None:
-            report["beside"] = {"model": beside, **rows[beside].to_dict()}
+            report["beside"] = {"model": beside, **rows[1][1].to_dict()}
         typer.echo(json.dumps(report | ({"picture": str(output)} if output else {}), ensure_ascii=False))
         return
     print_words(found)
