@@ -151,6 +151,16 @@ class TestLoss:
         torch.testing.assert_close(found.total, expected)
         assert found.logs["loss"] == pytest.approx(expected.item())
 
+    def test_what_a_model_adds_is_added_and_the_ranking_is_logged_apart(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        task = make_task([source(4)])
+        batch = Batch(0, np.array([2, 0]), ["a red dog", "a bus"])
+        plain = task.loss(batch, 0, 1)
+        own = torch.tensor(0.75)
+        monkeypatch.setattr(VSE, "judge", lambda self, images, texts: (self.score(images, texts), own))
+        found = task.loss(batch, 0, 1)
+        torch.testing.assert_close(found.total, plain.total + 0.75)
+        assert found.logs == pytest.approx({"loss": plain.logs["loss"] + 0.75, "ranking": plain.logs["loss"]})
+
     def test_sentences_alone_have_to_find_each_other(self) -> None:
         task = mixed_task()
         batch = Batch(1, np.array([0, 1]), ["a red dog", "a bus"], ["a red dog", "a bus"])
@@ -181,6 +191,17 @@ class TestEvaluation:
         assert figures["i2t_r5"] == report["i2t"]["r5"]
         assert figures["t2i_median"] == report["t2i"]["median"]
         assert len(figures) == 9
+
+    def test_a_slow_model_is_glanced_at_while_it_learns_and_measured_on_all(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        task = make_task([source(9)])
+        everything = task.evaluate()
+        monkeypatch.setattr(VSE, "n_glanced", 4)
+        monkeypatch.setattr(Source, "first", lambda self, n: source(n))
+        few = source(4)
+        assert task.evaluate()["sum"] == retrieval_report(score_all(task.model, few), few.image_of)["sum"]
+        assert task.measure(task.model)["sum"] == everything["sum"]
 
     def test_sentences_alone_cannot_be_measured_on(self) -> None:
         task = mixed_task()

@@ -36,6 +36,12 @@ WEAK_POINTS = {
         "Counting, text inside pictures, named people and places, and whatever its few thousand words cannot say.",
         "The captions carry their writers' guesses about the age, gender and intentions of people.",
     ),
+    "smlstm": (
+        "A score is of one picture with one sentence: it is slow over many pictures, and meant for a short list.",
+        "Where it looks is what helps it to match, not always what a word speaks of.",
+        "Counting, text inside pictures, named people and places, and words that captions of everyday photos do not "
+        "use.",
+    ),
     "vse": (
         "Counting, left and right, and who does what to whom: a picture is one vector, and two sentences with the same "
         "words in another order are nearly the same to it.",

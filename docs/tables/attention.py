@@ -1,0 +1,101 @@
+"""Tables of docs/attention.md."""
+
+from typing import Any
+
+from seesay.evaluation.papers import rows as printed_rows
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, result, table
+
+TITLES = {"flickr8k": "trained on Flickr8K alone", "shipped": "weights that ship"}
+
+
+def ensembles() -> str:
+    """Matchers alone and together."""
+    found = result("ensembles")
+    rows: list[list[object]] = []
+    for key, part in found["ensembles"].items():
+        for row in part["rows"]:
+            name = f"`{row['name']}`"
+            if "weights" in row:
+                name = "**" + " + ".join(f"{weight:g} {member}" for member, weight in row["weights"].items()) + "**"
+            rows.append([TITLES[key], name, f"{row['dev']['sum']:.1f}", *both_ways(row["test"]), _sum(row["test"])])
+    header = ["members", "scores", "dev Sum", *(f"test, {heading}" for heading in RECALL_HEADINGS), "test Sum"]
+    return dated(table(header, rows), found, "python benchmarks/ensembles.py")
+
+
+def attention_variants() -> str:
+    """The variants, with the paper's rows on Flickr30K for their order."""
+    rows: list[list[object]] = []
+    for row in printed_rows("retrieval", "flickr30k"):
+        if row.paper == "sm-LSTM" and row.method.startswith("sm-LSTM"):
+            sides = [[row.printed[f"{side}.{key}"] or "–" for key in RECALLS] for side in ("i2t", "t2i")]
+            total = sum(float(cell) for side in sides for cell in side[:3])
+            rows.append([f"{row.method}, Flickr30K", "–", *(" / ".join(side) for side in sides), f"{total:.1f}"])
+    return _sweep("variants", "variant", rows)
+
+
+def attention_steps() -> str:
+    return _sweep("steps", "steps", [])
+
+
+def attention_lambda() -> str:
+    return _sweep("lambda", "weight of the regulariser", [])
+
+
+def attention_forms() -> str:
+    return _sweep("forms", "what is changed", [])
+
+
+def _sweep(name: str, heading: str, rows: list[list[object]]) -> str:
+    found = result("attention_ablations")
+    for row in found["sweeps"][name]:
+        rows.append([row["name"], f"{row['dev']['sum']:.1f}", *both_ways(row["test"]), _sum(row["test"])])
+    header = [heading, "dev Sum", *(f"test, {side}" for side in RECALL_HEADINGS), "test Sum"]
+    note = f"{found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, {found['hidden']} hidden units."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/attention_ablations.py")
+
+
+def attended_places() -> str:
+    """The pointing game by step."""
+    found = result("attended_places")
+    rows: list[list[object]] = [
+        [f"`{row['weights']}` ({row['variant']})", step + 1, f"{row['pointing'][step]:.1f} %",
+         f"{row['centre'][step]:.1f} %", f"{row['n_words'][step]:,}"]
+        for row in found["rows"]
+        for step in range(len(row["pointing"]))
+    ]  # fmt: skip
+    header = ["weights", "step", "pointing", "centre of the picture", "attended words with a box"]
+    note = f"{found['data']} {found['split']}, the {found['n_words']} most attended words of each step."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/attended_places.py")
+
+
+def pair_scoring() -> str:
+    """Blocks beside single pairs."""
+    found = result("pair_scoring")
+    rows: list[list[object]] = [
+        [row["hidden"], f"{row['microseconds']['blocks']:.0f} µs", f"{row['times_faster_than_pairs']:.0f}×",
+         f"{row['processor_minutes_of_all_pairs']['blocks']:.0f} min",
+         f"{row['processor_minutes_of_all_pairs']['pairs'] / 60:.0f} h",
+         f"{row['milliseconds_of_a_short_list']:.0f} ms", f"{row['largest_difference']:.0e}"]
+        for row in found["rows"]
+    ]  # fmt: skip
+    header = ["hidden units", "a pair in blocks", "faster than pair by pair", "all 1,000 × 5,000, in blocks",
+              "pair by pair", f"{found['n_short_list']} pictures, one sentence", "largest difference"]  # fmt: skip
+    note = "Processor time of one thread, random weights."
+    if whole := found["whole"]:
+        note += f" All pairs at {whole['hidden']} hidden units: {whole['seconds']:.0f} s on {whole['threads']} threads."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/pair_scoring.py")
+
+
+def _sum(report: dict[str, Any]) -> str:
+    return f"{report['sum']:.1f}"
+
+
+TABLES = (
+    ensembles,
+    attention_variants,
+    attention_steps,
+    attention_lambda,
+    attention_forms,
+    attended_places,
+    pair_scoring,
+)
