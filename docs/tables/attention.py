@@ -48,7 +48,8 @@ def attention_forms() -> str:
 def _sweep(name: str, heading: str, rows: list[list[object]]) -> str:
     found = result("attention_ablations")
     for row in found["sweeps"][name]:
-        rows.append([row["name"], f"{row['dev']['sum']:.1f}", *both_ways(row["test"]), _sum(row["test"])])
+        dev = _sum(row["dev"]) if "dev" in row else "–"  # nothing of the ensemble is chosen
+        rows.append([row["name"], dev, *both_ways(row["test"]), _sum(row["test"])])
     header = [heading, "dev Sum", *(f"test, {side}" for side in RECALL_HEADINGS), "test Sum"]
     note = f"{found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, {found['hidden']} hidden units."
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/attention_ablations.py")
