@@ -60,7 +60,7 @@ def score_alone(layer: SelectiveLSTM, image: Side, text: Side) -> torch.Tensor:
         else:
             x, y = (m, n) if layer.has_context else (a.mean(0), w.mean(0))
         if layer.is_product:
-            s = (F.normalize(x, dim=0) * F.normalize(y, dim=0)).view(layer.n_groups, -1).sum(1)
+            s = (F.normalize(x, dim=0) * F.normalize(y, dim=0)).view(layer.n_groups, -1).sum(1) * layer.n_groups
         else:
             s = (layer.W_image(x) + layer.W_text(y)).sigmoid()
         i, f, g, o = (layer.W_s(s) + layer.W_h(h)).chunk(4)

@@ -62,15 +62,15 @@ def explain(
     found = find(matcher, matcher.features([picture]), sentence, method)
     if not any(word in matcher.vocabulary for word in found.words):
         typer.echo(f"seesay: {chosen} knows no word of {sentence!r}: its weights mean nothing", err=True)
-    rows = [(chosen, found)]
+    rows = [(matcher, found)]
     if beside is not None:
         other = load(beside)
-        rows.append((beside, find(other, other.features([picture]), sentence, method)))
+        rows.append((other, find(other, other.features([picture]), sentence, method)))
     if output is not None:
         from seesay.explain.saliency import draw_explanation, draw_steps
         from seesay.explain.sheets import save_picture
 
-        labels = [Path(name).name for name, _ in rows] if beside else ()
+        labels = [one.weights.name for one, _ in rows if one.weights] if beside else ()
         drawn = (
             draw_steps(picture, [row for _, row in rows], labels, title=sentence)
             if found.steps

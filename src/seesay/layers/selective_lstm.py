@@ -104,7 +104,7 @@ class SelectiveLSTM(nn.Module):
             `mean` without both, where the means of the candidates are.
         form: Of the attention: `joint` or `printed`.
         similarity: `sum` is σ(a' W + w' V + b). `product` are the inner products of a' and w', of unit length, over
-            `similarity_dim` groups of their dimensions: together their cosine.
+            `similarity_dim` groups of their dimensions, times the number of groups: their mean is the cosine.
     """
 
     def __init__(
@@ -136,14 +136,21 @@ class SelectiveLSTM(nn.Module):
 
     @torch.no_grad()
     def begin_as_cosine(self) -> None:
-        """Let the score of the untrained layer rise with the sum of s_t, whatever else its random weights do.
+        """Let the score of the untrained layer rise with the mean of s_t, whatever else its random weights do.
 
         Where a' and w' come from a joint embedding, what that has learned is there from the first step of training on.
+        One half of the hidden units carries the mean to the score; the other half keeps its random weights, so that the
+        state says more about a pair than how alike it is, and attention has something to go by.
         """
-        H = self.hidden
-        self.W_s.weight[2 * H : 3 * H] += 2.0
+        H, half = self.hidden, max(1, self.hidden // 2)
+        for gate in range(4):
+            carriers = slice(gate * H, gate * H + half)
+            self.W_s.weight[carriers] *= 0.1
+            self.W_h.weight[carriers] *= 0.1
+        self.W_s.weight[2 * H : 2 * H + half] += 2.0 / self.n_groups
         self.W_s.bias[H : 2 * H] += 1.0  # nothing is forgotten at first
-        self.W_hh.weight += 4.0 / H
+        self.W_hh.weight[:, half:] *= 0.1
+        self.W_hh.weight[:, :half] += 4.0 / half
         self.w_hs.weight += 4.0 / H
 
     def look(self, images: Side, texts: Side) -> Looked:
@@ -267,7 +274,7 @@ class SelectiveLSTM(nn.Module):
             inside: Tensor = self.W_image(x).unsqueeze(1) + self.W_text(y)
             return inside.sigmoid()
         x, y = (F.normalize(side, dim=-1).view(len(side), self.n_groups, -1) for side in (x, y))
-        return torch.einsum("kgd,lgd->klg", x, y)
+        return torch.einsum("kgd,lgd->klg", x * self.n_groups, y)
 
     def _compare(self, x: Tensor, y: Tensor, scratch: _Scratch | None) -> Tensor:
         """s_t of pairs: (K, L, D) of both sides → (K, L, S)."""
@@ -277,7 +284,7 @@ class SelectiveLSTM(nn.Module):
         lengths: Tensor = torch.linalg.vector_norm(x, dim=-1) * torch.linalg.vector_norm(y, dim=-1)
         products = torch.mul(x, y, out=scratch.take("products", x, *x.shape) if scratch else None)
         summed = products.view(*x.shape[:2], self.n_groups, -1).sum(-1)
-        return summed / lengths.clamp(min=_TINY).unsqueeze(-1)
+        return summed * (self.n_groups / lengths.clamp(min=_TINY)).unsqueeze(-1)
 
     def _aggregate(
         self, s: Tensor, h: Tensor | None, c: Tensor | None, scratch: _Scratch | None
