@@ -1,11 +1,13 @@
 """Drawings of explanations: tints grow with weights, the sentence stands below, and rows are complete."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
 
-from seesay.explain.explaining import Explanation
-from seesay.explain.saliency import draw_explanation, draw_identification, draw_weighted_words
+from seesay.explain.explaining import Explanation, Step
+from seesay.explain.saliency import draw_explanation, draw_identification, draw_steps, draw_weighted_words
 
 PHOTO = Image.new("RGB", (90, 60), (90, 140, 200))
 
@@ -45,6 +47,20 @@ def test_the_sentence_stands_below_a_picture_that_glows_where_the_map_is_hot() -
     assert drawn.height > 200
     hot, cold = (np.asarray(drawn).astype(int)[y, x] for y, x in ((150, 270), (50, 30)))
     assert hot[0] - hot[2] > cold[0] - cold[2] + 50
+
+
+def test_every_step_is_a_picture_and_every_explanation_a_row() -> None:
+    steps = tuple(Step(np.eye(2)[place : place + 1], np.array([0.2, 0.5, 0.3])) for place in (0, 1))
+    found = replace(explanation(), steps=steps)
+    one = draw_steps(PHOTO, [found], width=120)
+    two = draw_steps(PHOTO, [found, found], ["with", "without"], width=120)
+    assert two.height > 1.7 * one.height
+    assert two.width > one.width > 2 * 120
+    pixels = np.asarray(one).astype(int)
+    warm = (pixels[..., 0] - pixels[..., 2] > 60).any(axis=0).nonzero()[0]  # columns
+    left, right = warm[warm < one.width / 2], warm[warm > one.width / 2]
+    assert left.mean() < one.width / 4  # the first step looks at the left half of its picture, the second at the right
+    assert right.mean() > 3 * one.width / 4
 
 
 @pytest.mark.parametrize("n", [1, 3])

@@ -114,6 +114,13 @@ class TestExamples:
         assert made_up([2, 1, 3]).lengths.tolist() == [1, 2, 1, 1, 2, 3]
         assert made_up([2, 1, 3], with_pictures=False).lengths.tolist() == [1, 1, 1]
 
+    def test_the_first_pictures_keep_their_sentences(self) -> None:
+        whole = made_up([2, 1, 3], with_pictures=False, weight=0.5)
+        few = whole.first(2)
+        assert few.sentences == whole.sentences[:3]
+        assert few.image_of.tolist() == [0, 0, 1]
+        assert (few.weight, few.table, len(few.collection)) == (0.5, None, 2)
+
 
 class TestBatches:
     @pytest.fixture
