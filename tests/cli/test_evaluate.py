@@ -137,6 +137,8 @@ class TestEnsembles:
     ) -> None:
         told = refused(["evaluate", "tiny", "--data", "pets", "--ensemble", second, "--task", "captions"], capsys)
         assert "--task is for single weights" in told
+        told = refused(["evaluate", "tiny", "--data", "pets", "--ensemble", second, "--record"], capsys)
+        assert "--record is for single weights" in told
 
 
 def test_pictures_may_lie_elsewhere(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

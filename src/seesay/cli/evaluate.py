@@ -1,7 +1,5 @@
 """`seesay evaluate`: measure trained weights and put them beside the papers."""
 
-import json
-import os
 import shlex
 from functools import partial
 from pathlib import Path
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from seesay.evaluation.captions import CaptionEvaluation
     from seesay.evaluation.grounding import GroundingEvaluation
     from seesay.evaluation.protocols import Evaluation
-    from seesay.evaluation.report import Measured, Report
+    from seesay.evaluation.report import Measured
     from seesay.evaluation.reranking import RerankingEvaluation
     from seesay.models.base import Captioner, Matcher
 
@@ -85,6 +83,7 @@ def evaluate(
     """
     from seesay import data as collections
     from seesay.cli.progress import progress_bar
+    from seesay.cli.reporting import finish, require_writable
     from seesay.evaluation.protocols import find_protocol, read_measured
     from seesay.evaluation.report import build_report, figures_to_record
     from seesay.models import pretrained
@@ -92,7 +91,7 @@ def evaluate(
 
     names = [parameter.name for parameter in context.command.params if parameter.name not in _NOT_MEASURED]
     options = {name: context.params[name] for name in names if name in context.params}
-    _refuse_contradictions(options)
+    _refuse_contradictions({**options, "record": record, "page": page})
     wanted = find_protocol(f"limit-{limit}" if limit else protocol).name
     about = pretrained.find(weights)
     whole = collections.load(data, images=images)
@@ -104,13 +103,13 @@ def evaluate(
         folder = Path("seesay-report") / f"{about.name}-{collection.name}-{split}"
     for place in (folder, page):
         if place is not None:
-            _require_writable(place)
+            require_writable(place)
     if ensemble is not None:
         from seesay.cli.ensembles import evaluate_together
 
         together = evaluate_together(about, ensemble, whole, collection, wanted, options)
         report = build_report([together[1]], about, collection, split, command=_command_line(options))
-        _finish(report | {"model": together[0].describe()}, ["retrieval"], [together[1]], folder, as_json)
+        finish(report | {"model": together[0].describe()}, ["retrieval"], [together[1]], folder, as_json)
         if folder is not None:
             together[0].write(folder / "ensemble.json")
         return
@@ -134,11 +133,11 @@ def evaluate(
     )
     if record:
         pretrained.record_figures(about.folder, *figures_to_record(report, about.figures))
-    _finish(report, tasks, evaluations, folder, as_json)
+    finish(report, tasks, evaluations, folder, as_json)
 
 
 _NOT_MEASURED = ("output", "record", "page")  # options that say where figures go, and not which
-_NOT_TOGETHER = ("task", "beam", "references", "normalise", "entities")  # what nobody asks of several at once
+_NOT_TOGETHER = ("task", "beam", "references", "normalise", "entities", "page", "record")  # for single weights
 
 
 def _refuse_contradictions(options: dict[str, Any]) -> None:
@@ -149,7 +148,7 @@ def _refuse_contradictions(options: dict[str, Any]) -> None:
         raise SeesayError("--limit and --protocol both say which images are measured", allowed="one of them")
     if options["choose_on"] and (options["k"] or options["m"]):
         raise SeesayError("k and m are either given or chosen", allowed="--choose-on SPLIT, or --k N and --m N")
-    if options["ensemble"] and (asked := [name for name in (*_NOT_TOGETHER, "record") if options.get(name)]):
+    if options["ensemble"] and (asked := [name for name in _NOT_TOGETHER if options[name]]):
         raise SeesayError(f"--{asked[0]} is for single weights", allowed="--ensemble with --split, --protocol, --seed")
     alone = ("k", "m") if options["ensemble"] else ("choose_on", "k", "m")
     if not options["references"] and (asked := [name for name in alone if options[name]]):
@@ -272,36 +271,6 @@ def _normalisation(model: "Matcher", asked: str | None) -> str | None:
     return (asked or NORMALISATIONS[0]) if isinstance(model, Captioner) else None
 
 
-def _require_writable(folder: Path) -> None:
-    """Refuse before anything is computed, and without leaving an empty folder behind."""
-    from seesay.errors import SeesayError
-
-    nearest = next(place for place in (folder, *folder.parents, Path()) if place.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        why = "may not be written to" if nearest.is_dir() else "is a file"
-        raise SeesayError(f"cannot write to {folder}: {nearest} {why}", hint="-o with another folder")
-
-
-def _finish(
-    report: "Report", tasks: list[str], evaluations: "list[Measured]", folder: Path | None, as_json: bool
-) -> None:
-    """Write what was measured, and print it."""
-    from rich.console import Console
-
-    from seesay.evaluation.comparison import compare, print_comparison
-    from seesay.evaluation.report import to_json
-
-    if folder is not None:
-        _write_files(folder, report, tasks, evaluations)
-    if as_json:
-        typer.echo(to_json(report))
-        return
-    for kind in tasks:
-        print_comparison(compare(report, kind), Console(highlight=False))
-        typer.echo()
-    typer.echo(f"report and plots are in {folder}", err=True)
-
-
 def _command_line(options: dict[str, Any]) -> str:
     """What measures the same again, whatever program called this."""
     words = ["seesay", "evaluate", options["weights"]]
@@ -309,26 +278,3 @@ def _command_line(options: dict[str, Any]) -> str:
         if value is not None and name not in ("weights", "as_json") and not (name == "protocol" and options["limit"]):
             words += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join(words)
-
-
-def _write_files(folder: Path, report: "Report", tasks: list[str], evaluations: "list[Measured]") -> None:
-    from seesay.evaluation.captions import CaptionEvaluation
-    from seesay.evaluation.comparison import compare, to_markdown
-    from seesay.evaluation.plots import plot_ranks, plot_recall
-    from seesay.evaluation.protocols import Evaluation
-    from seesay.evaluation.report import write_report
-    from seesay.files import replace_atomically
-
-    write_report(folder / "report.json", report)
-    comparisons = [compare(report, kind) for kind in tasks]
-    with replace_atomically(folder / "report.md") as temporary:
-        temporary.write_text("\n".join(map(to_markdown, comparisons)), encoding="utf-8")
-    title = f"{report['model']['name']} on {comparisons[0].title}"
-    for evaluation in evaluations:
-        if isinstance(evaluation, Evaluation):
-            plot_recall(evaluation, title, folder / "recall.png")
-            plot_ranks(evaluation, title, folder / "ranks.png")
-        elif isinstance(evaluation, CaptionEvaluation):
-            rows = [{"image": name, "caption": text} for name, text in evaluation.captions.items()]
-            with replace_atomically(folder / "captions.json") as temporary:
-                temporary.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

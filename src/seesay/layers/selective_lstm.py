@@ -10,7 +10,6 @@ step's attention: h_0 is nothing, so a picture's first map is the same for every
 blocks of a few pictures and a few sentences of like length.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from torch import Tensor, nn
 
 from seesay.images.extraction import Progress
 from seesay.layers.attention import ContextAttention, Side, unevenness
+from seesay.layers.scratch import Scratch
 from seesay.layers.threads import map_in_threads
 
 VARIANTS = ("full", "att", "ctx", "mean")
@@ -72,23 +72,6 @@ class _Prepared:
             self.first[rows, :n_parts],
             self.chosen[rows],
         )
-
-
-class _Scratch:
-    """Memory that one block after the other computes in: asking for fresh memory takes longer than what is done in it.
-
-    Without it, where gradients need what was computed, everything gets memory of its own.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[str, Tensor] = {}
-
-    def take(self, name: str, like: Tensor, *shape: int) -> Tensor:
-        """Memory of a shape, in which anything may stand, that is overwritten when this name is asked for again."""
-        n = math.prod(shape)
-        if name not in self._kept or self._kept[name].numel() < n:
-            self._kept[name] = like.new_empty(n)
-        return self._kept[name][:n].view(shape)
 
 
 class SelectiveLSTM(nn.Module):
@@ -198,7 +181,7 @@ class SelectiveLSTM(nn.Module):
     def _score_texts(self, images: _Prepared, texts: _Prepared, n_images: int, block: Tensor) -> Tensor:
         some = texts[block]
         starts = range(0, len(images.side), n_images)
-        scratch = _Scratch()
+        scratch = Scratch()
         return torch.cat([self._run(images[start : start + n_images], some, scratch=scratch) for start in starts])
 
     def _prepare(self, images: Side, texts: Side) -> tuple[_Prepared, _Prepared]:
@@ -223,7 +206,7 @@ class SelectiveLSTM(nn.Module):
         texts: _Prepared,
         *,
         see: Callable[[Tensor, Tensor], None] | None = None,
-        scratch: _Scratch | None = None,
+        scratch: Scratch | None = None,
     ) -> Tensor:
         """The scores of a block, (K, L). `see` is told each step's p and q, without pairs where they are the same."""
         p, q = images.first, texts.first
@@ -243,7 +226,7 @@ class SelectiveLSTM(nn.Module):
         return score
 
     def _saliency(
-        self, images: _Prepared, texts: _Prepared, h: Tensor, scratch: _Scratch | None
+        self, images: _Prepared, texts: _Prepared, h: Tensor, scratch: Scratch | None
     ) -> tuple[Tensor, Tensor]:
         """p and q of Eq. 1 after the first step: (K, L, I) and (K, L, J)."""
         of_images = images.candidates.unsqueeze(1)  # (K, 1, I, A)
@@ -255,7 +238,7 @@ class SelectiveLSTM(nn.Module):
         return p, q
 
     def _select(
-        self, images: Side, texts: Side, p: Tensor, q: Tensor, scratch: _Scratch | None
+        self, images: Side, texts: Side, p: Tensor, q: Tensor, scratch: Scratch | None
     ) -> tuple[Tensor, Tensor]:
         """What is compared after the first step: (K, L, D) of both."""
         K, L, D = len(images), len(texts), images.context.shape[1]
@@ -276,7 +259,7 @@ class SelectiveLSTM(nn.Module):
         x, y = (F.normalize(side, dim=-1).view(len(side), self.n_groups, -1) for side in (x, y))
         return torch.einsum("kgd,lgd->klg", x * self.n_groups, y)
 
-    def _compare(self, x: Tensor, y: Tensor, scratch: _Scratch | None) -> Tensor:
+    def _compare(self, x: Tensor, y: Tensor, scratch: Scratch | None) -> Tensor:
         """s_t of pairs: (K, L, D) of both sides → (K, L, S)."""
         if not self.is_product:
             inside: Tensor = self.W_image(x) + self.W_text(y)
@@ -287,7 +270,7 @@ class SelectiveLSTM(nn.Module):
         return summed * (self.n_groups / lengths.clamp(min=_TINY)).unsqueeze(-1)
 
     def _aggregate(
-        self, s: Tensor, h: Tensor | None, c: Tensor | None, scratch: _Scratch | None
+        self, s: Tensor, h: Tensor | None, c: Tensor | None, scratch: Scratch | None
     ) -> tuple[Tensor, Tensor]:
         rows = s.flatten(0, 1)  # (K · L, S)
         out = scratch.take("gates", s, len(rows), 4 * self.hidden) if scratch else None

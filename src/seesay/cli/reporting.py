@@ -1,0 +1,64 @@
+"""What `seesay evaluate` leaves behind: files in a folder, tables on the screen."""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from seesay.evaluation.report import Measured, Report
+
+
+def require_writable(folder: Path) -> None:
+    """Refuse before anything is computed, and without leaving an empty folder behind."""
+    from seesay.errors import SeesayError
+
+    nearest = next(place for place in (folder, *folder.parents, Path()) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        why = "may not be written to" if nearest.is_dir() else "is a file"
+        raise SeesayError(f"cannot write to {folder}: {nearest} {why}", hint="-o with another folder")
+
+
+def finish(
+    report: "Report", tasks: list[str], evaluations: "list[Measured]", folder: Path | None, as_json: bool
+) -> None:
+    """Write what was measured, and print it."""
+    from rich.console import Console
+
+    from seesay.evaluation.comparison import compare, print_comparison
+    from seesay.evaluation.report import to_json
+
+    if folder is not None:
+        _write_files(folder, report, tasks, evaluations)
+    if as_json:
+        typer.echo(to_json(report))
+        return
+    for kind in tasks:
+        print_comparison(compare(report, kind), Console(highlight=False))
+        typer.echo()
+    typer.echo(f"report and plots are in {folder}", err=True)
+
+
+def _write_files(folder: Path, report: "Report", tasks: list[str], evaluations: "list[Measured]") -> None:
+    from seesay.evaluation.captions import CaptionEvaluation
+    from seesay.evaluation.comparison import compare, to_markdown
+    from seesay.evaluation.plots import plot_ranks, plot_recall
+    from seesay.evaluation.protocols import Evaluation
+    from seesay.evaluation.report import write_report
+    from seesay.files import replace_atomically
+
+    write_report(folder / "report.json", report)
+    comparisons = [compare(report, kind) for kind in tasks]
+    with replace_atomically(folder / "report.md") as temporary:
+        temporary.write_text("\n".join(map(to_markdown, comparisons)), encoding="utf-8")
+    title = f"{report['model']['name']} on {comparisons[0].title}"
+    for evaluation in evaluations:
+        if isinstance(evaluation, Evaluation):
+            plot_recall(evaluation, title, folder / "recall.png")
+            plot_ranks(evaluation, title, folder / "ranks.png")
+        elif isinstance(evaluation, CaptionEvaluation):
+            rows = [{"image": name, "caption": text} for name, text in evaluation.captions.items()]
+            with replace_atomically(folder / "captions.json") as temporary:
+                temporary.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
