@@ -19,7 +19,10 @@ def ensembles() -> str:
                 name = "**" + " + ".join(f"{weight:g} {member}" for member, weight in row["weights"].items()) + "**"
             rows.append([TITLES[key], name, f"{row['dev']['sum']:.1f}", *both_ways(row["test"]), _sum(row["test"])])
     header = ["members", "scores", "dev Sum", *(f"test, {heading}" for heading in RECALL_HEADINGS), "test Sum"]
-    return dated(table(header, rows), found, "python benchmarks/ensembles.py")
+    members = [
+        f"--{key} {' '.join(row['name'] for row in part['rows'][:-1])}" for key, part in found["ensembles"].items()
+    ]
+    return dated(table(header, rows), found, f"python benchmarks/ensembles.py {' '.join(members)}")
 
 
 def attention_variants() -> str:
