@@ -149,6 +149,18 @@ def test_filters_restrict_and_can_be_taken_back(visit: Callable[..., Any]) -> No
     expect(tiles(page)).to_have_count(2)
 
 
+def test_parts_of_photos_are_found_and_framed(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+cat")
+    first(page, "cat.jpg")
+    expect(page.locator("#grid .box")).to_have_count(0)
+    page.get_by_role("button", name="Filters").click()
+    page.get_by_label("Look at").select_option("parts of photos")
+    expect(page.locator("#grid .box")).to_have_count(8)
+    first(page, "cat.jpg")
+    page.get_by_role("button", name="Remove the filter look at parts").click()
+    expect(page.locator("#grid .box")).to_have_count(0)
+
+
 def test_nothing_found_is_said_with_a_way_out(visit: Callable[..., Any]) -> None:
     page = visit("?q=a+cat&before=1990")
     page.get_by_role("heading", name="No photo fits").wait_for()
