@@ -41,7 +41,7 @@ def test_words_are_seen_where_they_are(seer: Seer, photographer: Photo) -> None:
     man, tripod = words["man"].heat, words["tripod"].heat
     assert man is not None
     assert tripod is not None
-    assert np.unravel_index(man.argmax(), man.shape)[1] < 4  # of nine columns; he stands at the left
+    assert man[3:7, 1:4].mean() > 2 * man[3:7, 7:].mean()  # of ten rows and columns; he stands at the left
     row, column = np.unravel_index(tripod.argmax(), tripod.shape)
     assert row >= 4
     assert column >= 4
