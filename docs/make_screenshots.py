@@ -44,6 +44,7 @@ def main() -> None:
             library.index(photos)
             with running(library, Access.for_host("127.0.0.1")) as address:
                 shoot(browser, address + MANY, "web-search", color_scheme="light")
+                shoot(browser, address + "?q=a+white+dog&look=parts", "web-parts", color_scheme="light")
                 shoot(browser, address + "?q=a+child+in+the+water", "web-dark", color_scheme="dark")
                 shoot(browser, address + ONE, "web-why", word="tripod", color_scheme="light")
                 shoot(browser, address + MANY, "web-phone", viewport=PHONE, color_scheme="light")

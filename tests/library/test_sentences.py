@@ -90,6 +90,7 @@ def agree_on_regions(folder: Path, regions: torch.Tensor) -> None:
     with torch.inference_mode():
         expected = model.score(regions, model.encode_texts(SENTENCES)).T.numpy()
         phrases = [model.encode_texts([sentence]).states[0].sum(0) for sentence in SENTENCES]
+        phrases = [phrase / phrase.norm() for phrase in phrases]
     for row, sentence in enumerate(SENTENCES):
         np.testing.assert_allclose(scorer(regions.numpy(), sentence), expected[row], rtol=1e-4, atol=1e-5)
         scores, best = scorer.point(regions.numpy(), sentence)

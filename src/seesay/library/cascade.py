@@ -113,7 +113,7 @@ class Rescorer(Protocol):
         """How well photos whose regions are given, (n, N, D), fit a sentence: (n,)."""
 
     def point(self, regions: Vector, text: str) -> tuple[Vector, Boxes]:
-        """The region of each photo that fits a phrase best: its score (n,) and its box (n, 4)."""
+        """The region of each photo that fits a phrase best: their similarity (n,) and its box (n, 4)."""
 
 
 class AlignerRescorer:
@@ -185,7 +185,7 @@ class AlignerRescorer:
         import torch
 
         with torch.inference_mode():
-            phrase = self.aligner.encode_texts([text]).states[0].sum(0)
+            phrase = torch.nn.functional.normalize(self.aligner.encode_texts([text]).states[0].sum(0), dim=0)
             products = (torch.from_numpy(regions).float() @ phrase).numpy()  # (n, N)
         return products.max(1), self.aligner.boxes[products.argmax(1)]
 

@@ -161,7 +161,7 @@ def find_regions(
     """The photos that show something in one of their regions, each with that region.
 
     Of the photos whose one vector is nearest the second model looks at many more than in a search for photos: what
-    fills a corner is not what the photo as a whole is like. Scores are inner products, of use for their order only.
+    fills a corner is not what the photo as a whole is like. The score is the similarity of region and phrase.
     """
     _check(top, sort)
     hits = store.nearest(phrase.vector, max(_CANDIDATES, 2 * top), where, _worth(store, Parts(fits=(phrase,)))[0])

@@ -115,7 +115,7 @@ class WordScorer(_Reader):
     def point(self, regions: Vector, sentence: str) -> tuple[Vector, NDArray[np.intp]]:
         """The region of each photo that a phrase as a whole fits best: its score (n,), and which it is (n,)."""
         words, whole = self._fragments(sentence)
-        phrase = words.sum(0, keepdims=True) + (0 if whole is None else whole)
+        phrase = _unit(words.sum(0, keepdims=True) + (0 if whole is None else whole))
         scores = _products(regions, phrase)[..., 0]  # (n, N)
         return scores.max(1), scores.argmax(1)
 
