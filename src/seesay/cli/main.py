@@ -17,6 +17,7 @@ from seesay.cli.ground import ground
 from seesay.cli.identify import identify
 from seesay.cli.index import index
 from seesay.cli.magnitudes import magnitudes
+from seesay.cli.map import map
 from seesay.cli.match import match
 from seesay.cli.models import models
 from seesay.cli.neighbours import neighbours
@@ -52,8 +53,8 @@ def main(
 
 
 for command in (
-    *(demo, search, serve, caption, describe, ground, identify, explain, match, regions, neighbours, words, magnitudes),
-    *(index, models, evaluate, train, features),
+    *(demo, search, serve, caption, describe, ground, identify, explain, match, regions, neighbours, map, words),
+    *(magnitudes, index, models, evaluate, train, features),
 ):
     app.command()(command)
 app.add_typer(library.app, name="library")

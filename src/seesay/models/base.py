@@ -28,6 +28,7 @@ FAMILIES = {
     "vse": "seesay.models.vse:VSE",
     "mrnn": "seesay.models.mrnn:MRNN",
     "dvsa": "seesay.models.dvsa:DVSA",
+    "hmlstm": "seesay.models.hmlstm:HMLSTM",
     "identifier": "seesay.models.identifier:Identifier",
     "nic": "seesay.models.nic:NIC",
     "dvsa-captions": "seesay.models.dvsa_captions:DVSACaptions",

@@ -14,8 +14,10 @@ from seesay.images.extraction import Progress, features_of
 from seesay.images.features import FeatureSpec
 from seesay.models import pretrained
 from seesay.models.base import Captioner, Weights, family_class, read_config
+from seesay.models.hmlstm import HMLSTM
 from seesay.models.identifier import Identifier
 from seesay.text.vocabulary import Vocabulary
+from seesay.training.alternating import AlternatingTask
 from seesay.training.captioning import CaptioningTask
 from seesay.training.checkpoint import load_weights
 from seesay.training.distributed import gather_json, process_group
@@ -58,6 +60,8 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningT
         return CaptioningTask(model, sources, dev, recipe)
     if isinstance(model, Identifier):
         return IdentifyingTask(model, sources, dev, recipe)
+    if isinstance(model, HMLSTM):
+        return AlternatingTask(model, sources, dev, recipe)
     return RankingTask(model, sources, dev, recipe)
 
 

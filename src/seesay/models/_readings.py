@@ -1,0 +1,118 @@
+"""Sentences as a tree model reads them: the shape of the tree, the numbers of its words, where its noun phrases are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seesay.layers.tree_plan import Plan, Shape
+from seesay.text.tokens import tokenize
+from seesay.text.trees import Tree, parse
+from seesay.text.vocabulary import UNKNOWN, Vocabulary
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reading:
+    """A sentence that has been read.
+
+    Attributes:
+        shape: Of its tree.
+        words: (n_leaves,) the number of each word.
+        nouns: (n_phrases,) which of the nodes are noun phrases, nested ones included.
+        spans: (n_phrases, 2) their half-open spans of tokens.
+        keys: (n_phrases,) equal for phrases of the same words.
+        sizes: (n_nodes,) how many nodes each one stands for, itself and all below.
+    """
+
+    shape: Shape
+    words: Indices
+    nouns: Indices
+    spans: Indices
+    keys: Indices
+    sizes: Indices
+
+    @classmethod
+    def of(cls, tree: Tree, vocabulary: Vocabulary) -> "Reading":
+        """Read a tree; a sentence without words is one unknown word.
+
+        Example:
+            >>> vocabulary = Vocabulary.build(["a dog sees a cat"], min_count=1)
+            >>> reading = Reading.of(parse(["A dog sees a cat."])[0], vocabulary)
+            >>> reading.spans.tolist(), reading.words.tolist()
+            ([[0, 2], [3, 5]], [4, 6, 7, 4, 5])
+        """
+        if not tree.children:
+            tree = Tree.leaf(0, "")
+        numbers = vocabulary.encode(tree.words) if tree.last else [UNKNOWN]
+        phrases = [(place, node.span) for place, node in enumerate(tree.nodes()) if node.is_noun_phrase and place]
+        shape = Shape.of(tree)
+        sizes = np.ones(len(shape), np.int64)
+        for place in range(len(shape) - 1, 0, -1):  # children come after their parents
+            sizes[shape.parent[place]] += sizes[place]
+        # Hashes of whole numbers, unlike those of text, are the same in every process.
+        keys = [hash(tuple(numbers[first:last])) for _, (first, last) in phrases]
+        return cls(
+            shape,
+            np.array(numbers, np.int64),
+            np.array([place for place, _ in phrases], np.int64),
+            np.array([span for _, span in phrases], np.int64).reshape(-1, 2),
+            np.array(keys, np.int64),
+            sizes,
+        )
+
+
+class Reader:
+    """Reads sentences and remembers them: a training set is parsed once.
+
+    Args:
+        longest: Words of a sentence that are read.
+        n_remembered: Sentences after which everything is forgotten, for programs that never end.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, longest: int, n_remembered: int = 1 << 19) -> None:
+        self._vocabulary = vocabulary
+        self._longest = longest
+        self._n_remembered = n_remembered
+        self._readings: dict[str, Reading] = {}
+
+    def read(self, sentences: Sequence[str]) -> list[Reading]:
+        """What each sentence is to the model."""
+        absent = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._readings]
+        if absent:
+            if len(self._readings) + len(absent) > self._n_remembered:
+                self._readings.clear()
+                absent = list(dict.fromkeys(sentences))
+            for sentence, tree in zip(absent, parse([self._cut(sentence) for sentence in absent]), strict=True):
+                self._readings[sentence] = Reading.of(tree, self._vocabulary)
+        return [self._readings[sentence] for sentence in sentences]
+
+    def _cut(self, sentence: str) -> str:
+        if len(sentence) <= self._longest:  # a token has one letter or more
+            return sentence
+        tokens = tokenize(sentence)
+        return sentence if len(tokens) <= self._longest else " ".join(tokens[: self._longest])
+
+
+def plan_readings(readings: Sequence[Reading], hidden: NDArray[np.bool_] | None = None) -> tuple[Indices, Plan]:
+    """The distinct words of sentences (n_inputs,), and how their trees are computed from these.
+
+    Args:
+        hidden: (n_leaves,) which words, over all sentences, are replaced by the unknown word.
+    """
+    words = np.concatenate([reading.words for reading in readings])
+    if hidden is not None:
+        words = np.where(hidden, UNKNOWN, words)
+    distinct, inputs = np.unique(words, return_inverse=True)
+    return distinct, Plan.of([reading.shape for reading in readings], inputs, len(distinct))
+
+
+def phrase_nodes(readings: Sequence[Reading]) -> tuple[Indices, Indices]:
+    """Where the noun phrases of sentences are among the nodes of all trees, and the sentence of each: (P,) both."""
+    sizes = np.array([len(reading.shape) for reading in readings], np.int64)
+    counts = np.array([len(reading.nouns) for reading in readings], np.int64)
+    owner = np.repeat(np.arange(len(readings)), counts)
+    nouns = np.concatenate([reading.nouns for reading in readings]) if len(readings) else counts
+    return nouns + (np.cumsum(sizes) - sizes)[owner], owner

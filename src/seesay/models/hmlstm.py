@@ -1,0 +1,265 @@
+"""HM-LSTM: sentences, phrases, pictures and regions in one dense space (Niu et al., ICCV 2017).
+
+    v = L2(BN(W_m · CNN(I_b) + b_m))        a picture or a region of it, Eq. 1 and section 3.2.2
+    h = L2(BN(W_t · h_j + b_t))             a node of the sentence's tree: the root is the sentence, inner nodes phrases
+    s(v, h) = v · h
+
+where h_j is the node's state in a Tree-LSTM that keeps noun-phrase children apart from others (Eqs. 2-8,
+`seesay.layers.tree_lstm`). How it is learned, first from sentences alone and then in turns from correspondences that it
+finds itself, stands in `seesay.training.alternating`.
+
+Choices of ours. Regions are fixed windows of one feature map, whose mean takes the place of R-CNN's 19 detections. A
+leaf is a child like any other that is no noun phrase. With `sentence = "max"` a sentence is the largest value of each
+number over all nodes of its tree, not the root alone; a phrase is then the same over the nodes below its own. Word
+vectors may be learned (`fixed_words = false`); the paper's word2vec vectors of 300 numbers are GloVe's of 50.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seesay.errors import SeesayError
+from seesay.images.features import Features, FeatureSpec
+from seesay.images.regions import Boxes, fixed_regions
+from seesay.layers.tree_lstm import TreeLSTM
+from seesay.models._readings import Indices, Reader, Reading, phrase_nodes, plan_readings
+from seesay.models.base import LONGEST, Matcher
+from seesay.text.vocabulary import PAD, Vocabulary
+
+SENTENCES = ("root", "max")
+MATCHES = ("cosine", "heat")
+
+
+@dataclass(frozen=True)
+class HMLSTMConfig:
+    """The shape of the model, and how it takes turns in learning.
+
+    Attributes:
+        dim: Of the joint space.
+        hidden: Of the states of nodes.
+        word_dim: Of the word vectors.
+        word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
+        fixed_words: Leave them as they are, as the paper does.
+        syntax: Keep noun-phrase children apart (H-LSTM); otherwise the child-sum Tree-LSTM.
+        sentence: What stands for a phrase: its node's state, `root`, or the `max` over the nodes it consists of.
+        regions: A scheme of `seesay.images.regions.fixed_regions`, from which correspondences are chosen.
+        image_dim: Of the network's vector, which has to be the mean of its map: 1,280 for EfficientNet-Lite.
+        batch_norm: Between the linear layer of each side and the scaling to unit length.
+        dropout: On word vectors and states.
+        image_dropout: On the features of pictures and regions.
+        word_dropout: Share of words that training replaces by the unknown word.
+        coarse_epochs: Epochs that learn from sentences and pictures alone; the others find correspondences in turns.
+        round_epochs: Epochs between two searches for correspondences.
+        match: How a phrase chooses its region: by the `cosine`, as the paper does, or by how well the region fits where
+            the picture is warm for the phrase (`heat`, see `seesay.alignment.box_overlaps`).
+        phrase_weight: Of the loss over phrases and regions, beside that over sentences and pictures.
+    """
+
+    dim: int = 512
+    hidden: int = 512
+    word_dim: int = 50
+    word_vectors: str = "glove-6b-50d"
+    fixed_words: bool = True
+    syntax: bool = True
+    sentence: str = "root"
+    regions: str = "windows-20"
+    image_dim: int = 1280
+    batch_norm: bool = True
+    dropout: float = 0.0
+    image_dropout: float = 0.0
+    word_dropout: float = 0.0
+    coarse_epochs: int = 6
+    round_epochs: int = 2
+    match: str = "cosine"
+    phrase_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        for key, allowed in (("sentence", SENTENCES), ("match", MATCHES)):
+            if getattr(self, key) not in allowed:
+                raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
+        for key in ("dropout", "image_dropout", "word_dropout"):
+            if not 0 <= getattr(self, key) < 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
+        for key in ("dim", "hidden", "word_dim", "image_dim", "round_epochs"):
+            if getattr(self, key) < 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
+        for key in ("coarse_epochs", "phrase_weight"):
+            if not getattr(self, key) >= 0:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more")
+        if self.fixed_words and not self.word_vectors:
+            raise SeesayError("config.fixed_words is true and there are no word_vectors", allowed="one or the other")
+        fixed_regions(self.regions)
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """Sentences and their noun phrases, nested ones included.
+
+    Attributes:
+        sentences: (n, D).
+        phrases: (P, D), sentence after sentence, in the order of the tree's nodes.
+        owner: (P,) the sentence of each phrase.
+        keys: (P,) equal for phrases of the same words.
+    """
+
+    sentences: Tensor
+    phrases: Tensor
+    owner: Tensor
+    keys: Tensor
+
+
+class Branch(nn.Module):
+    """One side of the two-branch network: a linear layer, batch normalisation, unit length."""
+
+    def __init__(self, n_in: int, dim: int, *, batch_norm: bool = True) -> None:
+        super().__init__()
+        self.linear = nn.Linear(n_in, dim)
+        self.norm = nn.BatchNorm1d(dim) if batch_norm else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(n, n_in) → (n, dim)."""
+        y = self.linear(x)
+        if self.norm is not None:
+            # One row has no variance of its own; a process may be left with no more of a small batch.
+            y = self.norm(y) if len(y) > 1 or not self.norm.training else self._as_trained(y)
+        return F.normalize(y, dim=1)
+
+    def _as_trained(self, y: Tensor) -> Tensor:
+        assert self.norm is not None
+        return F.batch_norm(y, self.norm.running_mean, self.norm.running_var, self.norm.weight, self.norm.bias)
+
+
+class HMLSTM(Matcher):
+    """Pictures, regions, sentences and phrases as unit vectors of one space.
+
+    Attributes:
+        boxes: (N, 4) the regions that correspondences are chosen from, the whole picture first.
+    """
+
+    family = "hmlstm"
+    config_type = HMLSTMConfig
+    config: HMLSTMConfig
+
+    def __init__(self, config: HMLSTMConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
+        super().__init__(config, vocabulary, features)
+        self.boxes = fixed_regions(config.regions)
+        self.embedding = nn.Embedding(len(vocabulary), config.word_dim, padding_idx=PAD)
+        self.embedding.weight.requires_grad_(not config.fixed_words)
+        self.tree = TreeLSTM(config.word_dim, config.hidden, syntax=config.syntax)
+        self.W_t = Branch(config.hidden, config.dim, batch_norm=config.batch_norm)
+        self.W_m = Branch(config.image_dim, config.dim, batch_norm=config.batch_norm)
+        self.dropout = nn.Dropout(config.dropout)
+        self.image_dropout = nn.Dropout(config.image_dropout)
+        self._reader = Reader(vocabulary, LONGEST)
+
+    def initialise(self, seed: int) -> None:
+        """Start the word vectors where the configuration says; the rest keeps its own initialisation."""
+        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
+        if self.config.word_vectors:
+            from seesay.text.vectors import load_vectors
+
+            vectors = load_vectors(self.config.word_vectors)
+            matrix = vectors.matrix_for(self.vocabulary.words, self.config.word_dim, seed)
+            self.embedding.weight.data.copy_(torch.from_numpy(matrix))
+        self.embedding.weight.data[PAD] = 0
+
+    @classmethod
+    def outputs_for(cls, config: HMLSTMConfig) -> tuple[str, ...]:
+        return ("pooled", config.regions)
+
+    def encode_images(self, features: Features) -> Tensor:
+        self.check_features("image_dim", features.pooled)
+        vectors: Tensor = self.W_m(self.image_dropout(features.pooled))
+        return vectors
+
+    def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
+        """The vectors of any regions of pictures whose maps are given, comparable to `encode_images`: (n, N, D)."""
+        return self._project(features.regions(boxes))
+
+    def encode_parts(self, features: Features) -> Tensor:
+        """The vectors of the model's own regions, `boxes`: (n, N, D)."""
+        return self._project(self._parts(features))
+
+    def _project(self, means: Tensor) -> Tensor:
+        self.check_features("image_dim", means)
+        vectors: Tensor = self.W_m(means.flatten(0, 1))
+        return vectors.view(*means.shape[:2], -1)
+
+    def _parts(self, features: Features) -> Tensor:
+        return features.regions(self.boxes) if features.parts is None else features.parts  # (n, N, C)
+
+    def encode_pictures(self, features: Features, owner: Tensor, region: Tensor) -> tuple[Tensor, Tensor]:
+        """Pictures (n, D) and some of their regions (P, D) together, as training sees them.
+
+        Args:
+            owner: (P,) the picture of each region.
+            region: (P,) which of `boxes`.
+        """
+        self.check_features("image_dim", features.pooled)
+        kept = self.image_dropout(torch.ones_like(features.pooled))  # a feature is dropped from all parts of a picture
+        chosen = self._parts(features)[owner, region] * kept[owner]
+        vectors: Tensor = self.W_m(torch.cat([features.pooled * kept, chosen]))
+        return vectors[: len(kept)], vectors[len(kept) :]
+
+    def encode_texts(self, sentences: Sequence[str]) -> Tensor:
+        return self.encode_trees(sentences, nouns=False).sentences
+
+    def encode_phrases(self, phrases: Sequence[str]) -> Tensor:
+        """Phrases that stand alone, as they would be within a sentence: (n, D).
+
+        A noun phrase is a node below the root, and it is nodes that were laid on regions.
+        """
+        found = self.encode_trees(phrases)
+        readings = self.read(phrases)
+        covers = np.concatenate(
+            [(reading.spans == [0, len(reading.words)]).all(axis=1) for reading in readings] or [[]]
+        )
+        vectors = found.sentences.clone()
+        # Of several nodes that cover a phrase the outermost, which stands first, is written last.
+        for place in np.flatnonzero(covers)[::-1].tolist():
+            vectors[found.owner[place]] = found.phrases[place]
+        return vectors
+
+    def encode_trees(self, sentences: Sequence[str], *, nouns: bool = True) -> Phrases:
+        """Sentences and all noun phrases in them, from one pass over their trees."""
+        readings = self.read(sentences)
+        if not readings:  # a process whose share of a small batch is nothing
+            nothing = self.W_t.linear.weight[:, :1].T[:0]
+            none = torch.zeros(0, dtype=torch.int64)
+            return Phrases(nothing, nothing, none, none)
+        hidden = None
+        if self.training and self.config.word_dropout:
+            n_words = sum(len(reading.words) for reading in readings)
+            hidden = (torch.rand(n_words) < self.config.word_dropout).numpy()
+        words, plan = plan_readings(readings, hidden)
+        states = self.tree(self.dropout(self.embedding(torch.from_numpy(words))), plan)  # (n_rows, hidden)
+        nodes, owner = phrase_nodes(readings) if nouns else (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        if self.config.sentence == "max":
+            picked = self._largest(states, readings, plan.rows, nodes)
+        else:
+            picked = states[torch.cat([plan.roots, plan.rows[torch.from_numpy(nodes)]])]
+        vectors: Tensor = self.W_t(self.dropout(picked))
+        keys = np.concatenate([reading.keys for reading in readings]) if nouns else nodes
+        n = len(readings)
+        return Phrases(vectors[:n], vectors[n:], torch.from_numpy(owner), torch.from_numpy(keys))
+
+    def _largest(self, states: Tensor, readings: list[Reading], rows: Tensor, nodes: Indices) -> Tensor:
+        """The largest values over the nodes of each sentence, then of each phrase: (n + P, hidden)."""
+        sizes = np.concatenate([reading.sizes for reading in readings])  # (n_nodes,)
+        lengths = np.array([len(reading.shape) for reading in readings])
+        first = np.concatenate([np.cumsum(lengths) - lengths, nodes])  # a subtree is a run of nodes
+        own = sizes[first]
+        offsets = np.cumsum(own) - own
+        run = np.arange(own.sum()) - np.repeat(offsets - first, own)
+        return F.embedding_bag(rows[torch.from_numpy(run)], states, torch.from_numpy(offsets), mode="max")
+
+    def read(self, sentences: Sequence[str]) -> list[Reading]:
+        """Parse sentences; those that were read before are remembered."""
+        return self._reader.read(sentences)
+
+    def score(self, images: Tensor, texts: Tensor) -> Tensor:
+        return images @ texts.T
