@@ -1,5 +1,6 @@
 """Phrases ranked for regions, counted by hand."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from seesay.images.extraction import FeatureStore, content_key
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
 from seesay.layers.sequences import Sequences
+from seesay.models.aligner import Aligner
 from seesay.models.base import Matcher
 from seesay.text.vocabulary import Vocabulary
 
@@ -40,7 +42,7 @@ class Whole(Matcher):
         return images @ texts.T
 
 
-class Parts(Whole):
+class Parts(Whole, Aligner):
     """The same, which knows regions and gives every word a vector."""
 
     def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
@@ -113,8 +115,8 @@ def test_a_model_that_knows_regions_is_asked_for_them_and_words_are_summed() -> 
 
 
 def test_a_model_that_reads_phrases_in_its_own_way_is_asked_for_them() -> None:
-    class Reader(Whole):
-        def encode_phrases(self, phrases: list[str]) -> Tensor:
+    class Reader(Parts):
+        def encode_phrases(self, phrases: Sequence[str]) -> Tensor:
             return torch.full((len(phrases), 3), 7.0)
 
     torch.testing.assert_close(encode_phrase_texts(Reader(), ["red"]), torch.full((1, 3), 7.0))

@@ -80,29 +80,32 @@ class TestPictures:
         assert branch.norm.running_mean is not None
         assert branch.norm.running_var is not None
         y = (y - branch.norm.running_mean) / (branch.norm.running_var + branch.norm.eps).sqrt()
-        torch.testing.assert_close(model.encode_images(features), F.normalize(y * branch.norm.weight, dim=1))
+        torch.testing.assert_close(model.embed_images(features), F.normalize(y * branch.norm.weight, dim=1))
 
     def test_the_whole_picture_as_a_region_is_the_picture(self, build: Build) -> None:
         model, features = build(), random_features()
         whole = model.encode_regions(features, fixed_regions("whole"))
-        torch.testing.assert_close(whole[:, 0], model.encode_images(features))
-        torch.testing.assert_close(model.encode_parts(features)[:, 0], model.encode_images(features))
+        torch.testing.assert_close(whole[:, 0], model.embed_images(features))
+        torch.testing.assert_close(model.encode_images(features)[:, 0], model.embed_images(features))
 
     def test_stored_means_and_a_map_give_the_same_regions(self, build: Build) -> None:
         model, features = build(), random_features()
         stored = Features(features.pooled, None, features.regions(model.boxes))
-        torch.testing.assert_close(model.encode_parts(stored), model.encode_parts(features))
+        torch.testing.assert_close(model.encode_images(stored), model.encode_images(features))
 
     def test_training_sees_pictures_and_chosen_regions_as_they_are_seen_apart(self, build: Build) -> None:
         model, features = build(), random_features()
         owner, region = torch.tensor([0, 2, 2]), torch.tensor([1, 0, 4])
-        images, regions = model.encode_pictures(features, owner, region)
-        torch.testing.assert_close(images, model.encode_images(features))
-        torch.testing.assert_close(regions, model.encode_parts(features)[owner, region])
+        shown = torch.tensor([0, 3])
+        images, regions, some = model.encode_pictures(features, owner, region, shown)
+        torch.testing.assert_close(images, model.embed_images(features))
+        torch.testing.assert_close(regions, model.encode_images(features)[owner, region])
+        torch.testing.assert_close(some, model.encode_images(features)[:, shown])
+        assert model.encode_pictures(features, owner, region, shown[:0])[2].shape == (3, 0, 8)
 
     def test_features_of_another_network_are_refused_with_what_to_set(self, build: Build) -> None:
         with pytest.raises(SeesayError, match="7 numbers") as error:
-            build().encode_images(random_features(dim=7))
+            build().embed_images(random_features(dim=7))
         assert error.value.hint == "--set config.image_dim=7"
 
 
@@ -112,9 +115,9 @@ class TestSentences:
         self, build: Build, config: dict[str, Any]
     ) -> None:
         model = build(**config)
-        together = model.encode_texts(SENTENCES)
+        together = model.embed_texts(SENTENCES)
         torch.testing.assert_close(together.norm(dim=1), torch.ones(len(SENTENCES)))
-        torch.testing.assert_close(together, torch.cat([model.encode_texts([text]) for text in SENTENCES]))
+        torch.testing.assert_close(together, torch.cat([model.embed_texts([text]) for text in SENTENCES]))
 
     @each_variant
     def test_a_sentence_that_is_one_noun_phrase_names_it(self, build: Build, config: dict[str, Any]) -> None:
@@ -128,15 +131,15 @@ class TestSentences:
 
     def test_all_nodes_come_from_the_pass_that_gives_the_sentences(self, build: Build) -> None:
         model = build()
-        torch.testing.assert_close(model.encode_trees(SENTENCES).sentences, model.encode_texts(SENTENCES))
+        torch.testing.assert_close(model.encode_trees(SENTENCES).sentences, model.embed_texts(SENTENCES))
 
     def test_a_phrase_alone_is_what_it_is_within_a_sentence(self, build: Build) -> None:
         model = build()
         found = model.encode_trees(["a dog is in the snow"])
         alone = model.encode_phrases(["the snow", "dog", "a dog"])
         torch.testing.assert_close(alone[[2, 0]], found.phrases)
-        torch.testing.assert_close(alone[1:2], model.encode_texts(["dog"]))  # no noun phrase, but a sentence
-        assert (alone[2] - model.encode_texts(["a dog"])[0]).abs().max() > 1e-3
+        torch.testing.assert_close(alone[1:2], model.embed_texts(["dog"]))  # no noun phrase, but a sentence
+        assert (alone[2] - model.embed_texts(["a dog"])[0]).abs().max() > 1e-3
 
     def test_the_largest_values_are_taken_over_the_nodes_of_the_own_tree(self, build: Build) -> None:
         model = build(sentence="max")
@@ -149,7 +152,7 @@ class TestSentences:
 
     def test_an_empty_sentence_is_one_unknown_word_and_no_sentences_are_no_rows(self, build: Build) -> None:
         model = build()
-        assert model.encode_texts([]).shape == (0, 8)
+        assert model.embed_texts([]).shape == (0, 8)
         empty = model.encode_trees(["", "a dog runs"])
         assert empty.sentences.shape == (2, 8)
         assert empty.owner.tolist() == [1]
@@ -164,23 +167,75 @@ class TestSentences:
             model = build(fixed_words=fixed, word_vectors=str(file))
             dog = model.embedding.weight[model.vocabulary.encode("dog")[0]]
             torch.testing.assert_close(dog.detach(), torch.tensor([1.0, 0.0, 0.0, 0.0]))
-            model.encode_texts(["dog"]).sum().backward()
+            model.embed_texts(["dog"]).sum().backward()
             assert (model.embedding.weight.grad is None) == fixed
 
     def test_hidden_words_and_dropout_change_sentences_in_training_only(self, build: Build) -> None:
         model = build(dropout=0.0, word_dropout=0.6, batch_norm=False)
-        before = model.encode_texts(SENTENCES)
+        before = model.embed_texts(SENTENCES)
         model.train()
         torch.manual_seed(0)
-        assert (model.encode_texts(SENTENCES) - before).abs().max() > 1e-3
+        assert (model.embed_texts(SENTENCES) - before).abs().max() > 1e-3
         model.eval()
-        torch.testing.assert_close(model.encode_texts(SENTENCES), before)
+        torch.testing.assert_close(model.embed_texts(SENTENCES), before)
 
     def test_one_row_in_training_is_normalised_as_after_it(self, build: Build) -> None:
         model = build(dropout=0.0)
-        expected = model.encode_texts(["a dog runs"])
+        expected = model.embed_texts(["a dog runs"])
         model.train()
-        torch.testing.assert_close(model.encode_texts(["a dog runs"]), expected)
+        torch.testing.assert_close(model.embed_texts(["a dog runs"]), expected)
+
+
+class TestBags:
+    """A sentence as what it names, and a picture as its regions."""
+
+    def test_a_word_speaks_for_the_smallest_phrase_around_it_and_others_say_nothing(
+        self, build: Build, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        tree = Tree.from_json('["S", ["NP", ["NP", "a", "dog"], ["PP", "in", ["NP", "the", "snow"]]], "runs"]')
+        monkeypatch.setattr(_readings, "parse", lambda sentences: [tree])
+        model = build()
+        found = model.encode_trees([""])  # a dog in the snow, a dog, the snow
+        texts = model.encode_texts([""])
+        outer, dog, snow = found.phrases
+        expected = torch.stack([dog / 6, dog / 6, outer / 3, snow / 6, snow / 6, torch.zeros(8), found.sentences[0]])
+        torch.testing.assert_close(texts.states[0], expected)
+        assert texts.lengths.tolist() == [7]
+        torch.testing.assert_close(texts.states[0, :6].sum(0), found.bags().states[0].sum(0))
+
+    def test_a_sentence_that_names_nothing_is_a_phrase_itself(self, build: Build) -> None:
+        model = build()
+        texts, bags = model.encode_texts(["dog runs", "a dog"]), model.encode_trees(["dog runs", "a dog"]).bags()
+        whole = model.embed_texts(["dog runs"])[0]
+        torch.testing.assert_close(texts.states[0, :3], torch.stack([whole / 2, whole / 2, whole]))
+        torch.testing.assert_close(bags.states[0, 0], whole)
+        assert bags.lengths.tolist() == [1, 1]
+
+    def test_phrases_that_consist_of_others_are_left_out_of_the_bag(
+        self, build: Build, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        tree = Tree.from_json('["S", ["NP", ["NP", "a", "dog"], ["NP", "a", "bus"]]]')
+        monkeypatch.setattr(_readings, "parse", lambda sentences: [tree])
+        assert build().encode_trees([""]).shares.tolist() == [0, 0.5, 0.5]
+
+    @pytest.mark.parametrize("bag_score", [0.0, 0.7])
+    def test_the_score_adds_the_mean_over_phrases_with_their_best_regions_to_the_wholes(
+        self, build: Build, bag_score: float
+    ) -> None:
+        model, features = build(bag_score=bag_score), random_features()
+        scores = model.score(model.encode_images(features), model.encode_texts(SENTENCES))
+        found, regions = model.encode_trees(SENTENCES), model.encode_images(features)
+        for text in range(len(SENTENCES)):
+            own = found.phrases[found.owner == text]
+            own = own if len(own) else found.sentences[text : text + 1]
+            for image in range(3):
+                bag = (regions[image] @ own.T).amax(0).mean()
+                whole = model.embed_images(features)[image] @ found.sentences[text]
+                torch.testing.assert_close(scores[image, text], whole + bag_score * bag)
+
+    def test_no_sentences_are_no_rows(self, build: Build) -> None:
+        model = build()
+        assert len(model.encode_texts([])) == len(model.encode_trees([]).bags()) == 0
 
 
 class TestConfiguration:
@@ -191,6 +246,8 @@ class TestConfiguration:
             ({"dropout": 1.0}, "config.dropout is 1.0"),
             ({"round_epochs": 0}, "config.round_epochs is 0"),
             ({"phrase_weight": -1.0}, "config.phrase_weight is -1.0"),
+            ({"bag_score": -1.0}, "config.bag_score is -1.0"),
+            ({"region_dropout": 1.0}, "config.region_dropout is 1.0"),
             ({"fixed_words": True, "word_vectors": ""}, "there are no word_vectors"),
             ({"regions": "everywhere"}, "no region scheme 'everywhere'"),
         ],
@@ -198,12 +255,6 @@ class TestConfiguration:
     def test_what_cannot_be_is_refused_by_name(self, config: dict[str, Any], message: str) -> None:
         with pytest.raises(SeesayError, match=message):
             HMLSTMConfig(**config)
-
-    def test_scores_are_cosines(self, build: Build) -> None:
-        model = build()
-        scores = model.score(model.encode_images(random_features()), model.encode_texts(SENTENCES))
-        assert scores.shape == (3, 5)
-        assert scores.abs().max() <= 1 + 1e-6
 
     def test_its_regions_are_kept_beside_the_vector_of_a_picture(self, build: Build) -> None:
         model = build()

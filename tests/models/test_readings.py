@@ -21,6 +21,12 @@ def test_all_noun_phrases_are_read_nested_ones_too() -> None:
     assert reading.sizes.tolist() == [13, 3, 1, 1, 9, 1, 7, 3, 1, 1, 3, 1, 1]
 
 
+def test_a_word_belongs_to_the_smallest_phrase_around_it() -> None:
+    reading = Reading.of(SEES, VOCABULARY)
+    assert reading.innermost.tolist() == [0, 0, -1, 2, 2, 1, 1]
+    assert reading.shares.tolist() == pytest.approx([1 / 3] * 3)
+
+
 def test_the_root_is_a_sentence_even_where_it_is_a_noun_phrase() -> None:
     assert len(Reading.of(Tree.from_json('["NP", "a", "dog"]'), VOCABULARY).nouns) == 0
 

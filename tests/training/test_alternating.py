@@ -11,6 +11,7 @@ import torch
 
 from seesay.data import Collection, Item
 from seesay.images.features import Features, FeatureSpec
+from seesay.layers.alignment_score import sum_of_max
 from seesay.models import _readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
 from seesay.models.pretrained import load
@@ -19,7 +20,8 @@ from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.alternating import AlternatingTask, PhraseBatch, find_correspondences, pair_loss
 from seesay.training.loop import train
-from seesay.training.losses import batch_softmax, hinge_hardest, hinge_sum
+from seesay.training.losses import batch_softmax, hinge_hardest, hinge_sum, ranking_loss
+from seesay.training.ranking import Batch
 from seesay.training.recipe import LossRecipe, Recipe
 from seesay.training.run import run_recipe
 from seesay.training.sources import Source
@@ -121,7 +123,7 @@ class TestRounds:
         for sentence, image in zip(pictures.sentences, pictures.image_of, strict=True):
             with torch.inference_mode():
                 phrases = model.encode_trees([sentence]).phrases
-                scores = model.encode_parts(pictures.table.rows([int(image)]))[0] @ phrases.T  # (N, P)
+                scores = model.encode_images(pictures.table.rows([int(image)]))[0] @ phrases.T  # (N, P)
             for row in scores.T:
                 assert int(model.matched_region[place]) == int(row.argmax())
                 assert float(model.matched_confidence[place]) == pytest.approx(max(0.0, float(row.max())), abs=1e-6)
@@ -175,6 +177,31 @@ class TestLoss:
             assert log["loss"] == pytest.approx(log["sentence_loss"] + weight * log["phrase_loss"], rel=1e-5)
         assert logs[0.0]["phrase_loss"] == pytest.approx(logs[2.0]["phrase_loss"], rel=1e-5)
         assert logs[2.0]["phrase_loss"] > 0
+
+    @pytest.mark.parametrize("loss", ["softmax", "hinge-sum"])
+    def test_pictures_are_also_ranked_by_what_sentences_name(self, loss: str) -> None:
+        """Every phrase has the best region of every picture, its own picture and the others."""
+        task = make_task(loss=loss, bag_weight=2.0, dropout=0.0, batch_norm=False)
+        batches = [task.batch(1, index) for index in range(task.n_batches(1))]
+        batch = next(batch for batch in batches if isinstance(batch, PhraseBatch))
+        log = task.loss(batch, 0, 1).logs
+        assert log["loss"] == pytest.approx(log["sentence_loss"] + log["phrase_loss"] + 2 * log["bag_loss"], rel=1e-5)
+        pictures = task.sources[0].table
+        assert pictures is not None
+        model = task.model
+        scores = sum_of_max(
+            model.encode_images(pictures.rows(batch.images.tolist())), model.encode_trees(batch.texts).bags()
+        )
+        own = torch.from_numpy(batch.images)
+        wanted = ranking_loss(task.recipe.loss)(scores, own.unsqueeze(1) == own)
+        assert log["bag_loss"] == pytest.approx(float(wanted.detach()), rel=1e-5)
+
+    def test_regions_that_are_left_out_change_with_the_batch_and_the_whole_picture_stays(self) -> None:
+        task = make_task(regions="grid-3x3", bag_weight=1.0, region_dropout=0.5)
+        shown = [task._show(Batch(0, np.array([number]), [])).tolist() for number in range(5)]
+        assert all(some[0] == 0 and len(set(some)) == len(some) == 5 for some in shown)
+        assert len({tuple(sorted(some)) for some in shown}) > 1
+        assert len(make_task(bag_weight=0.0)._show(Batch(0, np.array([1]), []))) == 0
 
     def test_a_batch_whose_sentences_name_nothing_learns_from_sentences(self) -> None:
         task = make_task()

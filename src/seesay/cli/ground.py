@@ -95,8 +95,7 @@ def _find(
 
     features = aligner.features([picture])
     with torch.inference_mode():
-        texts = aligner.encode_texts(phrases)
-        vectors = torch.stack([texts.states[row, :length].sum(0) for row, length in enumerate(texts.lengths)])
+        vectors = aligner.encode_phrases(phrases)
         scores = vectors @ aligner.encode_regions(features, boxes)[0].T  # (n_phrases, N)
     heats = heat_maps(aligner, features, vectors)
     parts: list[Part] = []

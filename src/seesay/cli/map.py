@@ -95,14 +95,19 @@ def _lay_out(chosen: "Collection", model: str, seed: int, *, quiet: bool) -> tup
     from seesay.errors import SeesayError
     from seesay.explain.maps import lay_out
     from seesay.images.extraction import features_of
+    from seesay.models.aligner import EmbedsWholes
     from seesay.models.pretrained import load
 
     matcher = load(model)
     with progress_bar(f"features of {chosen.name}", quiet=quiet) as on_progress:
         table = features_of(chosen.images, matcher.feature_spec, matcher.outputs, on_progress=on_progress)
     with torch.inference_mode():
-        pictures = matcher.encode_images(table.rows(range(len(table))))
-        texts = matcher.encode_texts(chosen.sentences)
+        if isinstance(matcher, EmbedsWholes):
+            pictures = matcher.embed_images(table.rows(range(len(table))))
+            texts = matcher.embed_texts(chosen.sentences)
+        else:
+            pictures = matcher.encode_images(table.rows(range(len(table))))
+            texts = matcher.encode_texts(chosen.sentences)
     if not isinstance(texts, torch.Tensor) or pictures.ndim != 2 or texts.shape[1:] != pictures.shape[1:]:
         raise SeesayError(
             f"{model} has no one vector for a picture and a sentence", allowed="a joint embedding", hint="seesay models"

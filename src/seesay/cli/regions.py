@@ -94,8 +94,7 @@ def _search(
         if not any(word in aligner.vocabulary for word in tokenize(snippet)):
             typer.echo(f"seesay: the model knows no word of {snippet!r}: its regions mean nothing", err=True)
     with torch.inference_mode():
-        texts = aligner.encode_texts(snippets)
-        vectors = torch.stack([texts.states[row, :length].sum(0) for row, length in enumerate(texts.lengths)])
+        vectors = aligner.encode_phrases(snippets)
         scores, best = [], []
         for start in range(0, len(table), 256):
             pictures = aligner.encode_images(table.rows(range(start, min(start + 256, len(table)))))  # (b, N, D)

@@ -128,7 +128,7 @@ def match_phrases(model: HMLSTM, features: Features, sentence: str) -> dict[int,
         phrases = model.encode_trees([sentence]).phrases
         picture = torch.zeros(len(phrases), dtype=torch.int64)
         maps = features if model.config.match == "heat" else None
-        chosen, _ = choose_regions(model, model.encode_parts(features), phrases, picture, maps)
+        chosen, _ = choose_regions(model, model.encode_images(features), phrases, picture, maps)
     (reading,) = model.read([sentence])
     return {int(node): model.boxes[int(region)] for node, region in zip(reading.nouns, chosen, strict=True)}
 

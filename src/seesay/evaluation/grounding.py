@@ -197,7 +197,7 @@ def answer(model: Aligner, features: Features, regions: Boxes, vectors: Tensor) 
 
 @torch.inference_mode()
 def phrase_vectors(model: Aligner, collection: Collection, phrases: Sequence[BoxedPhrase], reading: str) -> Tensor:
-    """One vector a phrase, the sum over its words: (n_phrases, D)."""
+    """One vector a phrase, within a sentence the sum over its words: (n_phrases, D)."""
     if reading not in READINGS:
         raise SeesayError(f"phrases are read {reading!r}", allowed=READINGS)
     whole = reading == "sentence"
@@ -207,10 +207,15 @@ def phrase_vectors(model: Aligner, collection: Collection, phrases: Sequence[Box
     with without_dropout(model):
         for start in range(0, len(order), 256):
             some = order[start : start + 256]
-            encoded = model.encode_texts([texts[place] for place in some])
-            for row, place in enumerate(some):
-                first, last = phrases[place].span if whole else (0, int(encoded.lengths[row]))
-                vectors[place] = encoded.states[row, first:last].sum(0)
+            read = [texts[place] for place in some]
+            if not whole:
+                alone = model.encode_phrases(read)
+            else:
+                spans = [phrases[place].span for place in some]
+                states = model.encode_texts(read).states
+                alone = torch.stack([states[row, slice(*span)].sum(0) for row, span in enumerate(spans)])
+            for vector, place in zip(alone, some, strict=True):
+                vectors[place] = vector
     return torch.stack(vectors)
 
 

@@ -13,7 +13,6 @@ features are the mean of the map within the box.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -26,28 +25,12 @@ from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
 from seesay.images.extraction import Progress, features_of
 from seesay.images.features import Features
 from seesay.images.regions import Boxes
-from seesay.layers.sequences import Sequences
 from seesay.metrics.grounding import RegionPhraseReport, region_phrase_report
+from seesay.models.aligner import Aligner
 from seesay.models.base import Matcher, without_dropout
 from seesay.text.tokens import tokenize
 
 CANDIDATES = ("distinct", "all")
-
-
-@runtime_checkable
-class SeesRegions(Protocol):
-    """A matcher that encodes any regions of pictures whose maps are given."""
-
-    def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
-        """(n, N, D), comparable to what it makes of phrases."""
-
-
-@runtime_checkable
-class ReadsPhrases(Protocol):
-    """A matcher that reads phrases otherwise than sentences."""
-
-    def encode_phrases(self, phrases: Sequence[str]) -> Tensor:
-        """(n, D), comparable to what it makes of regions."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +134,7 @@ def evaluate_phrases(
 
 def encode_boxes(model: Matcher, features: Features, boxes: Boxes) -> Tensor:
     """The vectors of some regions of one picture, whose map is given: (N, D)."""
-    if isinstance(model, SeesRegions):
+    if isinstance(model, Aligner):
         return model.encode_regions(features, boxes)[0]
     means = features.regions(boxes)[0]  # (N, C)
     vectors = model.encode_images(Features(means, means[:, None, None]))
@@ -166,10 +149,7 @@ def encode_phrase_texts(model: Matcher, texts: Sequence[str], *, batch: int = 25
     vectors = []
     for start in range(0, len(order), batch):
         some = [texts[place] for place in order[start : start + batch]]
-        encoded = model.encode_phrases(some) if isinstance(model, ReadsPhrases) else model.encode_texts(some)
-        if isinstance(encoded, Sequences):
-            encoded = (encoded.states * encoded.mask.unsqueeze(-1)).sum(1)
-        vectors.append(encoded)
+        vectors.append(model.encode_phrases(some) if isinstance(model, Aligner) else model.encode_texts(some))
     return torch.cat(vectors)[torch.tensor(order).argsort()]
 
 

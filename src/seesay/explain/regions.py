@@ -52,8 +52,7 @@ def word_maps(model: Matcher, features: Features, words: Sequence[str]) -> Maps:
     _, height, width, channels = features.map.shape
     if isinstance(model, Aligner):
         cells = model.encode_regions(features, whole_and_grid(height, width)[1:])[0]  # (h · w, D)
-        encoded = model.encode_texts(words)
-        texts = (encoded.states * encoded.mask.unsqueeze(2)).sum(1)  # (n, D)
+        texts = model.encode_phrases(words)  # (n, D)
     else:
         vectors = features.map.reshape(-1, channels)
         # Where a model looks at several regions of the map, a cell is one of which every region shows the same.

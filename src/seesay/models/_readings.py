@@ -25,6 +25,7 @@ class Reading:
         spans: (n_phrases, 2) their half-open spans of tokens.
         keys: (n_phrases,) equal for phrases of the same words.
         sizes: (n_nodes,) how many nodes each one stands for, itself and all below.
+        innermost: (n_leaves,) which noun phrase each word is part of, the smallest one; -1 for none.
     """
 
     shape: Shape
@@ -33,6 +34,7 @@ class Reading:
     spans: Indices
     keys: Indices
     sizes: Indices
+    innermost: Indices
 
     @classmethod
     def of(cls, tree: Tree, vocabulary: Vocabulary) -> "Reading":
@@ -52,6 +54,9 @@ class Reading:
         sizes = np.ones(len(shape), np.int64)
         for place in range(len(shape) - 1, 0, -1):  # children come after their parents
             sizes[shape.parent[place]] += sizes[place]
+        innermost = np.full(len(numbers), -1, np.int64)
+        for number, (_, (first, last)) in enumerate(phrases):  # outer phrases come first
+            innermost[first:last] = number
         # Hashes of whole numbers, unlike those of text, are the same in every process.
         keys = [hash(tuple(numbers[first:last])) for _, (first, last) in phrases]
         return cls(
@@ -61,7 +66,20 @@ class Reading:
             np.array([span for _, span in phrases], np.int64).reshape(-1, 2),
             np.array(keys, np.int64),
             sizes,
+            innermost,
         )
+
+    @property
+    def shares(self) -> NDArray[np.float32]:
+        """(n_phrases,) what each noun phrase says of the sentence: all as much, those without a word of their own none.
+
+        Example:
+            >>> vocabulary = Vocabulary.build(["a dog sees a cat"], min_count=1)
+            >>> Reading.of(parse(["A dog sees a cat."])[0], vocabulary).shares.tolist()
+            [0.5, 0.5]
+        """
+        speaks = np.bincount(self.innermost[self.innermost >= 0], minlength=len(self.nouns)) > 0
+        return (speaks / max(1, speaks.sum())).astype(np.float32)
 
 
 class Reader:

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -32,6 +33,22 @@ class Aligner(Matcher):
     @abstractmethod
     def encode_texts(self, sentences: Sequence[str]) -> Sequences:
         """The vector of every word, one row of them for each sentence."""
+
+    def encode_phrases(self, phrases: Sequence[str]) -> Tensor:
+        """One vector for each phrase, read alone: the sum over its words: (n, D)."""
+        texts = self.encode_texts(phrases)
+        return (texts.states * texts.mask.unsqueeze(-1)).sum(1)
+
+
+@runtime_checkable
+class EmbedsWholes(Protocol):
+    """An aligner that has one vector for a picture as a whole and for a sentence, too."""
+
+    def embed_images(self, features: Features) -> Tensor:
+        """(n, D)."""
+
+    def embed_texts(self, sentences: Sequence[str]) -> Tensor:
+        """(n, D), the more alike the better sentence and picture fit."""
 
 
 def load_aligner(name: str | Path) -> Aligner:

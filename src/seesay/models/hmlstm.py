@@ -8,10 +8,16 @@ where h_j is the node's state in a Tree-LSTM that keeps noun-phrase children apa
 `seesay.layers.tree_lstm`). How it is learned, first from sentences alone and then in turns from correspondences that it
 finds itself, stands in `seesay.training.alternating`.
 
-Choices of ours. Regions are fixed windows of one feature map, whose mean takes the place of R-CNN's 19 detections. A
-leaf is a child like any other that is no noun phrase. With `sentence = "max"` a sentence is the largest value of each
-number over all nodes of its tree, not the root alone; a phrase is then the same over the nodes below its own. Word
-vectors may be learned (`fixed_words = false`); the paper's word2vec vectors of 300 numbers are GloVe's of 50.
+A sentence is also a bag of its noun phrases. Each takes the region of a picture that suits it best, and the mean over
+phrases says how well sentence and picture fit, beside the two as wholes:
+
+    S(I, s) = v_0 · h_0  +  bag_score · mean_k max_i v_i · h_k
+
+Choices of ours. The bag: the paper ranks by v_0 · h_0 alone (`bag_score = 0`). Regions are fixed windows of one feature
+map, whose mean takes the place of R-CNN's 19 detections. A leaf is a child like any other that is no noun phrase. With
+`sentence = "max"` a sentence is the largest value of each number over all nodes of its tree, not the root alone; a
+phrase is then the same over the nodes below its own. Word vectors may be learned (`fixed_words = false`); the paper's
+word2vec vectors of 300 numbers are GloVe's of 50.
 """
 
 from collections.abc import Sequence
@@ -25,10 +31,14 @@ from torch import Tensor, nn
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes, fixed_regions
+from seesay.layers.alignment_score import sum_of_max
+from seesay.layers.branch import Branch
+from seesay.layers.sequences import Sequences
 from seesay.layers.tree_lstm import TreeLSTM
 from seesay.models._readings import Indices, Reader, Reading, phrase_nodes, plan_readings
-from seesay.models.base import LONGEST, Matcher
-from seesay.text.vocabulary import PAD, Vocabulary
+from seesay.models.aligner import Aligner
+from seesay.models.base import LONGEST
+from seesay.text.vocabulary import END, PAD, Vocabulary
 
 SENTENCES = ("root", "max")
 MATCHES = ("cosine", "heat")
@@ -57,6 +67,9 @@ class HMLSTMConfig:
         match: How a phrase chooses its region: by the `cosine`, as the paper does, or by how well the region fits where
             the picture is warm for the phrase (`heat`, see `seesay.alignment.box_overlaps`).
         phrase_weight: Of the loss over phrases and regions, beside that over sentences and pictures.
+        bag_score: What a sentence's phrases, each with its best region, count for beside the sentence as a whole.
+        bag_weight: Of the loss over sentences and pictures that have these phrases and regions alone to tell them by.
+        region_dropout: Share of the regions that training leaves out of a batch before phrases choose among them.
     """
 
     dim: int = 512
@@ -76,18 +89,21 @@ class HMLSTMConfig:
     round_epochs: int = 2
     match: str = "cosine"
     phrase_weight: float = 1.0
+    bag_score: float = 0.0
+    bag_weight: float = 0.0
+    region_dropout: float = 0.0
 
     def __post_init__(self) -> None:
         for key, allowed in (("sentence", SENTENCES), ("match", MATCHES)):
             if getattr(self, key) not in allowed:
                 raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
-        for key in ("dropout", "image_dropout", "word_dropout"):
+        for key in ("dropout", "image_dropout", "word_dropout", "region_dropout"):
             if not 0 <= getattr(self, key) < 1:
                 raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
         for key in ("dim", "hidden", "word_dim", "image_dim", "round_epochs"):
             if getattr(self, key) < 1:
                 raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
-        for key in ("coarse_epochs", "phrase_weight"):
+        for key in ("coarse_epochs", "phrase_weight", "bag_score", "bag_weight"):
             if not getattr(self, key) >= 0:
                 raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more")
         if self.fixed_words and not self.word_vectors:
@@ -104,40 +120,33 @@ class Phrases:
         phrases: (P, D), sentence after sentence, in the order of the tree's nodes.
         owner: (P,) the sentence of each phrase.
         keys: (P,) equal for phrases of the same words.
+        shares: (P,) what each phrase counts for in its sentence (`Reading.shares`).
     """
 
     sentences: Tensor
     phrases: Tensor
     owner: Tensor
     keys: Tensor
+    shares: Tensor
+
+    def bags(self) -> Sequences:
+        """The phrases of each sentence with their shares; a sentence without any is one itself."""
+        n, dim = self.sentences.shape
+        counts = torch.bincount(self.owner, minlength=n)  # (n,)
+        place = torch.arange(len(self.owner)) - (counts.cumsum(0) - counts)[self.owner]  # within the sentence
+        states = self.sentences.new_zeros(n, max([1, *counts.tolist()]), dim)
+        states = states.index_put((self.owner, place), self.phrases * self.shares.unsqueeze(1))
+        alone = (counts == 0).nonzero().squeeze(1)
+        states = states.index_put((alone, torch.zeros_like(alone)), self.sentences[alone])
+        words = torch.zeros(states.shape[:2], dtype=torch.int64)
+        return Sequences(states, words, counts.clamp(min=1))
 
 
-class Branch(nn.Module):
-    """One side of the two-branch network: a linear layer, batch normalisation, unit length."""
-
-    def __init__(self, n_in: int, dim: int, *, batch_norm: bool = True) -> None:
-        super().__init__()
-        self.linear = nn.Linear(n_in, dim)
-        self.norm = nn.BatchNorm1d(dim) if batch_norm else None
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(n, n_in) → (n, dim)."""
-        y = self.linear(x)
-        if self.norm is not None:
-            # One row has no variance of its own; a process may be left with no more of a small batch.
-            y = self.norm(y) if len(y) > 1 or not self.norm.training else self._as_trained(y)
-        return F.normalize(y, dim=1)
-
-    def _as_trained(self, y: Tensor) -> Tensor:
-        assert self.norm is not None
-        return F.batch_norm(y, self.norm.running_mean, self.norm.running_var, self.norm.weight, self.norm.bias)
-
-
-class HMLSTM(Matcher):
+class HMLSTM(Aligner):
     """Pictures, regions, sentences and phrases as unit vectors of one space.
 
     Attributes:
-        boxes: (N, 4) the regions that correspondences are chosen from, the whole picture first.
+        boxes: (N, 4) the regions that phrases choose from, the whole picture first.
     """
 
     family = "hmlstm"
@@ -171,18 +180,18 @@ class HMLSTM(Matcher):
     def outputs_for(cls, config: HMLSTMConfig) -> tuple[str, ...]:
         return ("pooled", config.regions)
 
-    def encode_images(self, features: Features) -> Tensor:
+    def embed_images(self, features: Features) -> Tensor:
+        """Pictures as wholes: (n, D)."""
         self.check_features("image_dim", features.pooled)
         vectors: Tensor = self.W_m(self.image_dropout(features.pooled))
         return vectors
 
-    def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
-        """The vectors of any regions of pictures whose maps are given, comparable to `encode_images`: (n, N, D)."""
-        return self._project(features.regions(boxes))
-
-    def encode_parts(self, features: Features) -> Tensor:
-        """The vectors of the model's own regions, `boxes`: (n, N, D)."""
+    def encode_images(self, features: Features) -> Tensor:
+        """The regions of each picture, the whole first: (n, N, D)."""
         return self._project(self._parts(features))
+
+    def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
+        return self.encode_images(features) if boxes is self.boxes else self._project(features.regions(boxes))
 
     def _project(self, means: Tensor) -> Tensor:
         self.check_features("image_dim", means)
@@ -192,21 +201,54 @@ class HMLSTM(Matcher):
     def _parts(self, features: Features) -> Tensor:
         return features.regions(self.boxes) if features.parts is None else features.parts  # (n, N, C)
 
-    def encode_pictures(self, features: Features, owner: Tensor, region: Tensor) -> tuple[Tensor, Tensor]:
-        """Pictures (n, D) and some of their regions (P, D) together, as training sees them.
+    def encode_pictures(
+        self, features: Features, owner: Tensor, region: Tensor, shown: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Pictures (n, D), the region of each phrase (P, D), and some regions of all (n, M, D), as training sees them.
 
         Args:
-            owner: (P,) the picture of each region.
+            owner: (P,) the picture of each phrase.
             region: (P,) which of `boxes`.
+            shown: (M,) those of `boxes` that all phrases choose from.
         """
         self.check_features("image_dim", features.pooled)
         kept = self.image_dropout(torch.ones_like(features.pooled))  # a feature is dropped from all parts of a picture
-        chosen = self._parts(features)[owner, region] * kept[owner]
-        vectors: Tensor = self.W_m(torch.cat([features.pooled * kept, chosen]))
-        return vectors[: len(kept)], vectors[len(kept) :]
+        parts = self._parts(features)
+        n, n_own = len(kept), len(kept) + len(owner)
+        bags = (parts[:, shown] * kept.unsqueeze(1)).flatten(0, 1)
+        vectors: Tensor = self.W_m(torch.cat([features.pooled * kept, parts[owner, region] * kept[owner], bags]))
+        return vectors[:n], vectors[n:n_own], vectors[n_own:].view(n, len(shown), self.config.dim)
 
-    def encode_texts(self, sentences: Sequence[str]) -> Tensor:
+    def embed_texts(self, sentences: Sequence[str]) -> Tensor:
+        """Sentences as wholes: (n, D)."""
         return self.encode_trees(sentences, nouns=False).sentences
+
+    def encode_texts(self, sentences: Sequence[str]) -> Sequences:
+        """A vector for every word, and for the sentence as a whole one more.
+
+        A word speaks for the smallest noun phrase that it is part of, whose share its words divide between them; one
+        outside of all says nothing about any region. A sentence that names nothing is a phrase itself.
+        """
+        found = self.encode_trees(sentences)
+        readings = self.read(sentences)
+        lengths = torch.tensor([len(reading.words) for reading in readings], dtype=torch.int64)
+        states = found.sentences.new_zeros(len(readings), max([0, *lengths.tolist()]) + 1, found.sentences.shape[1])
+        words = torch.zeros(states.shape[:2], dtype=torch.int64)
+        start = 0
+        for row, reading in enumerate(readings):
+            n, n_phrases = len(reading.words), len(reading.nouns)
+            inside = reading.innermost >= 0
+            if n_phrases:
+                own = reading.innermost[inside]
+                shares = (reading.shares / np.bincount(own, minlength=n_phrases).clip(1))[own]
+                vectors = found.phrases[start : start + n_phrases][own] * torch.from_numpy(shares).float().unsqueeze(1)
+                states[row, torch.from_numpy(np.flatnonzero(inside))] = vectors
+            else:
+                states[row, :n] = found.sentences[row] / n
+            states[row, n] = found.sentences[row]
+            words[row, :n], words[row, n] = torch.from_numpy(reading.words), END
+            start += n_phrases
+        return Sequences(states, words, lengths + 1)
 
     def encode_phrases(self, phrases: Sequence[str]) -> Tensor:
         """Phrases that stand alone, as they would be within a sentence: (n, D).
@@ -230,7 +272,7 @@ class HMLSTM(Matcher):
         if not readings:  # a process whose share of a small batch is nothing
             nothing = self.W_t.linear.weight[:, :1].T[:0]
             none = torch.zeros(0, dtype=torch.int64)
-            return Phrases(nothing, nothing, none, none)
+            return Phrases(nothing, nothing, none, none, torch.zeros(0))
         hidden = None
         if self.training and self.config.word_dropout:
             n_words = sum(len(reading.words) for reading in readings)
@@ -244,8 +286,10 @@ class HMLSTM(Matcher):
             picked = states[torch.cat([plan.roots, plan.rows[torch.from_numpy(nodes)]])]
         vectors: Tensor = self.W_t(self.dropout(picked))
         keys = np.concatenate([reading.keys for reading in readings]) if nouns else nodes
+        shares = np.concatenate([reading.shares for reading in readings]) if nouns else nodes.astype(np.float32)
         n = len(readings)
-        return Phrases(vectors[:n], vectors[n:], torch.from_numpy(owner), torch.from_numpy(keys))
+        rest = (torch.from_numpy(part) for part in (owner, keys, shares))
+        return Phrases(vectors[:n], vectors[n:], *rest)
 
     def _largest(self, states: Tensor, readings: list[Reading], rows: Tensor, nodes: Indices) -> Tensor:
         """The largest values over the nodes of each sentence, then of each phrase: (n + P, hidden)."""
@@ -261,5 +305,9 @@ class HMLSTM(Matcher):
         """Parse sentences; those that were read before are remembered."""
         return self._reader.read(sentences)
 
-    def score(self, images: Tensor, texts: Tensor) -> Tensor:
-        return images @ texts.T
+    def score(self, images: Tensor, texts: Sequences) -> Tensor:
+        wholes = images[:, 0] @ texts.states[torch.arange(len(texts)), texts.lengths - 1].T
+        if not self.config.bag_score:
+            return wholes
+        words = Sequences(texts.states, texts.words, texts.lengths - 1)
+        return wholes + self.config.bag_score * sum_of_max(images, words)

@@ -3,7 +3,8 @@
 1. For `coarse_epochs` only sentences and pictures are ranked.
 2. Then, every `round_epochs`: (a) each noun phrase of every training sentence takes the region of its picture that fits
    it best, and the fit is the confidence of this correspondence; (b) sentences with pictures and phrases with regions
-   are ranked together, each phrase weighing as much as its confidence (Eq. 10).
+   are ranked together, each phrase weighing as much as its confidence (Eq. 10). With `bag_weight` sentences and
+   pictures are also ranked by phrases and regions alone, where each phrase takes the best region of every picture.
 
 Eq. 9 leaves open what a pair is held against. Here it is the other pairs of the mini-batch, but never one of the same
 picture, nor a phrase of the same words.
@@ -24,11 +25,12 @@ from seesay.alignment import box_overlaps
 from seesay.images.extraction import FeatureTable, features_of
 from seesay.images.features import Features
 from seesay.images.regions import whole_and_grid
+from seesay.layers.alignment_score import sum_of_max
 from seesay.models.base import without_dropout
 from seesay.models.hmlstm import HMLSTM
 from seesay.training.batching import Indices
 from seesay.training.distributed import gather_shards, gather_with_own_gradient
-from seesay.training.ranking import Batch, RankingTask
+from seesay.training.ranking import Batch, RankingTask, gather_rows
 from seesay.training.recipe import LossRecipe, Recipe
 from seesay.training.sources import Source
 from seesay.training.task import Loss
@@ -93,7 +95,7 @@ class AlternatingTask(RankingTask):
 
     def loss(self, batch: Batch, rank: int, world: int) -> Loss:
         if not isinstance(batch, PhraseBatch) or batch.examples is None:
-            return super().loss(batch, rank, world)
+            return self._coarse_loss(batch, rank, world)
         own = slice(rank, None, world)
         source, first = self.sources[batch.source], self._first[batch.source]
         assert source.table is not None
@@ -101,7 +103,8 @@ class AlternatingTask(RankingTask):
         places = torch.from_numpy(np.concatenate(ranges) if ranges else np.zeros(0, np.int64))  # (P,)
         texts = self.model.encode_trees(batch.texts[own])
         features = source.table.rows(batch.images[own].tolist())
-        images, regions = self.model.encode_pictures(features, texts.owner, self._buffer(_REGION)[places].long())
+        region = self._buffer(_REGION)[places].long()
+        images, regions, shown = self.model.encode_pictures(features, texts.owner, region, self._show(batch))
         order = torch.from_numpy(np.concatenate([batch.images[part::world] for part in range(world)]))
         picture = torch.from_numpy(batch.images[own])[texts.owner]
         picture, keys, weights = (
@@ -110,14 +113,46 @@ class AlternatingTask(RankingTask):
         images, sentences, regions, phrases = (
             gather_with_own_gradient(part, rank, world) for part in (images, texts.sentences, regions, texts.phrases)
         )
-        coarse = self._loss(self.model.score(images, sentences), order.unsqueeze(1) == order)
+        positives = order.unsqueeze(1) == order
+        coarse = self._loss(images @ sentences.T, positives)
         if not len(phrases):  # no sentence of the batch names anything
             return Loss.of_whole_batch(coarse, world, sentence_loss=float(coarse.detach()))
         neutral = (picture.unsqueeze(1) == picture) | (keys.unsqueeze(1) == keys)
         fine = pair_loss(regions @ phrases.T, neutral, weights, self.recipe.loss)
         total = coarse + self.model.config.phrase_weight * fine
         logs = {"sentence_loss": float(coarse.detach()), "phrase_loss": float(fine.detach())}
+        if self.model.config.bag_weight:
+            bags = gather_rows(texts.bags(), rank, world)
+            by_bag = self._loss(sum_of_max(gather_with_own_gradient(shown, rank, world), bags), positives)
+            total = total + self.model.config.bag_weight * by_bag
+            logs["bag_loss"] = float(by_bag.detach())
         return Loss.of_whole_batch(total, world, **logs)
+
+    def _coarse_loss(self, batch: Batch, rank: int, world: int) -> Loss:
+        """Of sentences as wholes, with their pictures or with one another."""
+        own = slice(rank, None, world)
+        texts = self.model.embed_texts(batch.texts[own])
+        if batch.partners is not None:
+            images = self.model.embed_texts(batch.partners[own])
+        else:
+            table = self.sources[batch.source].table
+            assert table is not None
+            images = self.model.embed_images(table.rows(batch.images[own].tolist()))
+        images, texts = (gather_with_own_gradient(side, rank, world) for side in (images, texts))
+        order = torch.from_numpy(np.concatenate([batch.images[part::world] for part in range(world)]))
+        return Loss.of_whole_batch(self._loss(images @ texts.T, order.unsqueeze(1) == order), world)
+
+    def _show(self, batch: Batch) -> Tensor:
+        """The regions that phrases choose from in this batch, the same for every process."""
+        config = self.model.config
+        if not config.bag_weight:
+            return torch.zeros(0, dtype=torch.int64)
+        n_others = len(self.model.boxes) - 1
+        generator = torch.Generator().manual_seed(int(batch.images.sum()))
+        n_kept = round(n_others * (1 - config.region_dropout))
+        return torch.cat(
+            [torch.zeros(1, dtype=torch.int64), 1 + torch.randperm(n_others, generator=generator)[:n_kept]]
+        )
 
     def evaluate(self) -> dict[str, float]:
         self.calibrate()
@@ -187,7 +222,7 @@ def find_correspondences(
             texts = model.encode_trees(source.sentences[starts[start] : starts[end]])
             own = source.image_of[starts[start] : starts[end]]
             pictures, place = np.unique(own, return_inverse=True)
-            regions = model.encode_parts(source.table.rows(pictures.tolist()))  # (n, N, D)
+            regions = model.encode_images(source.table.rows(pictures.tolist()))  # (n, N, D)
             picture = torch.from_numpy(place)[texts.owner]  # (P,)
             warm = None if maps is None else maps.rows(pictures.tolist())
             found.append(choose_regions(model, regions, texts.phrases, picture, warm))
