@@ -1,14 +1,28 @@
 """Phrases that describe a region: all that people wrote, each once, and no two that say the same."""
 
+from collections.abc import Iterable
+from pathlib import Path
+
 import pytest
 import torch
 import torch.nn.functional as F
 
+from seesay import phrase_bank
 from seesay.errors import SeesayError
-from seesay.images.features import FeatureSpec
+from seesay.images.features import Features, FeatureSpec
+from seesay.images.regions import fixed_regions
 from seesay.models import _readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
-from seesay.phrase_bank import PhraseBank, build_bank, describe_regions
+from seesay.phrase_bank import (
+    Phrase,
+    PhraseBank,
+    build_bank,
+    describe_boxes,
+    describe_regions,
+    gather_phrases,
+    read_phrases,
+    write_phrases,
+)
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary
 
@@ -19,38 +33,82 @@ TREES = {
 }
 
 
+def toy_parse(texts: Iterable[str]) -> list[Tree]:
+    return [Tree.from_json(TREES[text]) for text in texts]
+
+
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> HMLSTM:
-    monkeypatch.setattr(_readings, "parse", lambda texts: [Tree.from_json(TREES[text]) for text in texts])
+    monkeypatch.setattr(_readings, "parse", toy_parse)
+    monkeypatch.setattr(phrase_bank, "parse", toy_parse)
     torch.manual_seed(0)
     small = HMLSTMConfig(dim=6, hidden=5, word_dim=4, word_vectors="", fixed_words=False)
     model = HMLSTM(small, Vocabulary.build(TREES, min_count=1), FeatureSpec("efficientnet-lite0"))
     model.initialise(0)
-    return model
+    return model.eval()
+
+
+def texts(phrases: list[Phrase]) -> list[str]:
+    return [phrase.text for phrase in phrases]
+
+
+@pytest.mark.usefixtures("model")
+class TestPhrases:
+    def test_every_distinct_phrase_stands_once_with_its_count_the_most_frequent_first(self) -> None:
+        found = gather_phrases(TREES)
+        assert {phrase.text: phrase.count for phrase in found} == {
+            "a dog": 2, "a dog in the snow": 1, "the snow": 1, "the dog": 1,
+        }  # fmt: skip
+        assert found[0].text == "a dog"
+
+    def test_rare_short_and_long_phrases_are_left_out_where_they_are_not_wanted(self) -> None:
+        assert "it" in texts(gather_phrases(TREES, min_words=1))
+        assert "a dog in the snow" not in texts(gather_phrases(TREES, max_words=3))
+        assert texts(gather_phrases(TREES, min_count=2)) == ["a dog"]
+
+    def test_what_is_written_is_read_again_with_its_trees(self, tmp_path: Path) -> None:
+        phrases = gather_phrases(TREES)
+        write_phrases(phrases, tmp_path / "phrases.json")
+        assert read_phrases(tmp_path / "phrases.json") == phrases
+
+    @pytest.mark.parametrize("content", [None, "[", "[1, 2]", '[[1, {"NP": 2}]]', "{}x"])
+    def test_a_file_that_is_missing_or_damaged_is_named(self, tmp_path: Path, content: str | None) -> None:
+        path = tmp_path / "weights" / "phrases.json"
+        if content is not None:
+            path.parent.mkdir()
+            path.write_text(content)
+        with pytest.raises(SeesayError, match="weights has no phrases" if content is None else "holds no phrases"):
+            read_phrases(path)
 
 
 @pytest.mark.parametrize("batch", [1, 256])
-def test_every_distinct_phrase_stands_once_with_its_vector_and_its_count(model: HMLSTM, batch: int) -> None:
-    bank = build_bank(model, list(TREES), batch=batch)
-    assert dict(zip(bank.texts, bank.counts, strict=True)) == {
-        "a dog in the snow": 1, "a dog": 2, "the snow": 1, "the dog": 1,
-    }  # fmt: skip
-    model.eval()
-    found = model.encode_trees(["The dog sees a dog"]).phrases
-    torch.testing.assert_close(bank.vectors[bank.texts.index("the dog")], found[0])
-    torch.testing.assert_close(bank.vectors[bank.texts.index("a dog")], found[1])
+def test_a_phrase_of_the_bank_is_what_it_was_within_its_sentence(model: HMLSTM, batch: int) -> None:
+    bank = build_bank(model, gather_phrases(TREES), batch=batch)
+    found = model.encode_trees(["The dog sees a dog", "A dog in the snow."])
+    wanted = ["the dog", "a dog", "a dog in the snow", "a dog", "the snow"]
+    for text, vector in zip(wanted, found.phrases, strict=True):
+        torch.testing.assert_close(bank.vectors[bank.texts.index(text)], vector)
 
 
-def test_short_and_long_phrases_are_left_out_where_they_are_not_wanted(model: HMLSTM) -> None:
-    assert "it" in build_bank(model, list(TREES), min_words=1).texts
-    assert "a dog in the snow" not in build_bank(model, list(TREES), max_words=3).texts
-    with pytest.raises(SeesayError, match="1 sentences hold no noun phrase"):
-        build_bank(model, ["it runs"])
+def test_a_bank_needs_phrases(model: HMLSTM) -> None:
+    with pytest.raises(SeesayError, match="no phrases to describe regions with"):
+        build_bank(model, [])
+
+
+def test_the_regions_of_a_picture_are_described_by_what_fits_them(model: HMLSTM) -> None:
+    bank = build_bank(model, gather_phrases(TREES))
+    maps = torch.rand(1, 4, 4, 1280, generator=torch.Generator().manual_seed(0))
+    features, boxes = Features(maps.mean((1, 2)), maps), fixed_regions("grid-1x2")
+    found = describe_boxes(model, bank, features, boxes, 2)
+    with torch.inference_mode():
+        expected = describe_regions(bank, model.encode_regions(features, boxes)[0], 2)
+    assert found == expected
+    assert len(found) == len(boxes)
 
 
 def bank_of(*angles: float) -> PhraseBank:
     vectors = torch.tensor([[torch.tensor(angle).cos(), torch.tensor(angle).sin()] for angle in angles])
-    return PhraseBank(tuple(f"{angle:g}" for angle in angles), (1,) * len(angles), vectors)
+    return PhraseBank(tuple(f"{angle:g}" for angle in angles), vectors)
 
 
 def test_without_diversity_the_best_phrases_stand_in_the_order_of_their_scores() -> None:

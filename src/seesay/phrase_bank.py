@@ -8,20 +8,48 @@ shown each should add something. So they are chosen one after the other by what 
     argmax_p  (1 − d) · s(v, h_p)  −  d · max_{q chosen} s(h_q, h_p)
 """
 
+import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from seesay.errors import SeesayError
+from seesay.files import replace_atomically
+from seesay.images.features import Features
+from seesay.images.regions import Boxes
 from seesay.models.base import without_dropout
 from seesay.models.hmlstm import HMLSTM
-from seesay.text.tokens import tokenize
+from seesay.models.pretrained import load_kind
+from seesay.text.trees import Tree, parse
 
+PHRASES = "phrases.json"
+"""The file beside the weights that holds the phrases of the sentences they learned from."""
+MIN_COUNT = 2
+"""How often people have to have written a phrase for it to travel with weights; half of all were written once."""
 DIVERSITY = 0.3
 N_CONSIDERED = 200  # of the best phrases, among which those that differ are looked for
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A noun phrase that people wrote.
+
+    Attributes:
+        tree: Of the phrase alone.
+        count: How often it was written.
+    """
+
+    tree: Tree
+    count: int
+
+    @property
+    def text(self) -> str:
+        """In lower case and without marks."""
+        return " ".join(self.tree.words)
 
 
 @dataclass(frozen=True)
@@ -29,13 +57,11 @@ class PhraseBank:
     """Phrases and their vectors.
 
     Attributes:
-        texts: Distinct phrases, in lower case and without marks.
-        counts: How often each was written.
+        texts: Distinct phrases.
         vectors: (n, D) of unit length.
     """
 
     texts: tuple[str, ...]
-    counts: tuple[int, ...]
     vectors: Tensor
 
     def __len__(self) -> int:
@@ -50,47 +76,99 @@ class FoundPhrase:
     score: float
 
 
-@torch.inference_mode()
-def build_bank(
-    model: HMLSTM,
-    sentences: Sequence[str],
-    *,
-    min_words: int = 2,
-    max_words: int = 12,
-    batch: int = 256,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> PhraseBank:
-    """Gather the noun phrases of sentences.
+def gather_phrases(
+    sentences: Iterable[str], *, min_words: int = 2, max_words: int = 12, min_count: int = 1
+) -> list[Phrase]:
+    """The distinct noun phrases of sentences, nested ones included, the most frequent first.
 
     Args:
         min_words: Shorter phrases ("it", "water") describe too little.
         max_words: Longer ones are whole scenes.
-        on_progress: Called with the sentences that were read, and all.
+        min_count: How often a phrase has to be there.
 
-    Raises:
-        SeesayError: No sentence has such a phrase.
+    Example:
+        >>> for phrase in gather_phrases(["A man walks two dogs.", "A man in a red shirt."]):
+        ...     print(phrase.count, phrase.text)
+        2 a man
+        1 two dogs
+        1 a man in a red shirt
+        1 a red shirt
     """
     counts: Counter[str] = Counter()
-    vectors: dict[str, Tensor] = {}
-    with without_dropout(model):
-        for start in range(0, len(sentences), batch):
-            some = sentences[start : start + batch]
-            found = model.encode_trees(some)
-            tokens = [tokenize(sentence) for sentence in some]
-            spans = [(row, *span) for row, reading in enumerate(model.read(some)) for span in reading.spans.tolist()]
-            for place, (row, first, last) in enumerate(spans):
-                if min_words <= last - first <= max_words:
-                    text = " ".join(tokens[row][first:last])
-                    counts[text] += 1
-                    vectors.setdefault(text, found.phrases[place].clone())  # a view would keep the whole batch
-            if on_progress:
-                on_progress(min(start + batch, len(sentences)), len(sentences))
-    if not counts:
+    trees: dict[str, Tree] = {}
+    for sentence in parse(sentences):
+        for node in sentence.nodes():
+            if node.is_noun_phrase and min_words <= node.last - node.first <= max_words:
+                text = " ".join(node.words)
+                counts[text] += 1
+                trees.setdefault(text, node)
+    kept = [(text, count) for text, count in counts.most_common() if count >= min_count]
+    return [Phrase(Tree.from_json(trees[text].to_json()), count) for text, count in kept]
+
+
+def write_phrases(phrases: Sequence[Phrase], path: Path) -> None:
+    """Keep phrases with their trees, so that nobody needs a parser to read them."""
+    rows = ",\n".join(f"[{phrase.count}, {phrase.tree.to_json()}]" for phrase in phrases)
+    with replace_atomically(path) as temporary:
+        temporary.write_text(f"[\n{rows}\n]\n", encoding="utf-8")
+
+
+def read_phrases(path: Path) -> list[Phrase]:
+    """What `write_phrases` wrote.
+
+    Raises:
+        SeesayError: The file is not there, or is no such list.
+    """
+    try:
+        rows = json.loads(path.read_bytes())
+        return [Phrase(Tree.from_json(json.dumps(tree)), int(count)) for count, tree in rows]
+    except OSError as error:
         raise SeesayError(
-            f"{len(sentences)} sentences hold no noun phrase of {min_words} to {max_words} words",
-            allowed="sentences that name something",
-        )
-    return PhraseBank(tuple(vectors), tuple(counts[text] for text in vectors), torch.stack(list(vectors.values())))
+            f"{path.parent.name} has no phrases to describe regions with: {error.strerror or error}",
+            allowed=f"weights with a {PHRASES} beside them, as training leaves them",
+        ) from error
+    except (ValueError, TypeError, SeesayError) as error:
+        raise SeesayError(f"{path} holds no phrases: {error}", hint="train the weights again") from error
+
+
+@torch.inference_mode()
+def build_bank(model: HMLSTM, phrases: Sequence[Phrase], *, batch: int = 256) -> PhraseBank:
+    """Encode phrases.
+
+    Raises:
+        SeesayError: There are none.
+    """
+    if not phrases:
+        raise SeesayError("there are no phrases to describe regions with", allowed="sentences that name something")
+    texts = [phrase.text for phrase in phrases]
+    with without_dropout(model):
+        for phrase, text in zip(phrases, texts, strict=True):
+            model.remember(text, Tree.join("S", [phrase.tree]))
+        vectors = [model.encode_phrases(texts[start : start + batch]) for start in range(0, len(texts), batch)]
+    return PhraseBank(tuple(texts), torch.cat(vectors))
+
+
+def load_bank(name: str | Path) -> tuple[HMLSTM, PhraseBank]:
+    """Trained weights that have vectors for phrases, and the bank of the sentences they learned from.
+
+    Raises:
+        SeesayError: The weights are of another kind, or there are no phrases beside them.
+    """
+    model = load_kind(name, HMLSTM, "has no vectors for phrases")
+    assert model.weights is not None
+    return model, build_bank(model, read_phrases(model.weights.folder / PHRASES))
+
+
+@torch.inference_mode()
+def describe_boxes(
+    model: HMLSTM, bank: PhraseBank, features: Features, boxes: Boxes, n: int = 5, *, diversity: float = DIVERSITY
+) -> list[list[FoundPhrase]]:
+    """Phrases for each of some regions of one picture, whose map is given; see `describe_regions`."""
+    if len(features) != 1:
+        raise ValueError(f"regions are described in one picture, not in {len(features)}")
+    with without_dropout(model):
+        regions = model.encode_regions(features, boxes)[0]
+    return describe_regions(bank, regions, n, diversity=diversity)
 
 
 @torch.inference_mode()
@@ -105,7 +183,7 @@ def describe_regions(
         diversity: d, from 0 (the best ones, however alike) to 1 (as unlike each other as can be).
 
     Example:
-        >>> bank = PhraseBank(("a dog", "a brown dog", "a ball"), (3, 1, 1), torch.eye(3)[[0, 0, 1]])
+        >>> bank = PhraseBank(("a dog", "a brown dog", "a ball"), torch.eye(3)[[0, 0, 1]])
         >>> (found,) = describe_regions(bank, torch.tensor([[0.8, 0.6, 0.0]]), 2)
         >>> [phrase.text for phrase in found]
         ['a dog', 'a ball']

@@ -97,3 +97,10 @@ class TestReader:
         (reading,) = Reader(VOCABULARY, longest=3).read(["a dog sees a cat in the park"])
         assert len(reading.words) == 3
         assert parser == [["a dog sees"]]
+
+
+def test_a_tree_that_is_given_is_read_without_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_readings, "parse", lambda sentences: pytest.fail(f"asked for {sentences}"))
+    reader = Reader(VOCABULARY, longest=10)
+    reader.remember("seen", SEES)
+    assert reader.read(["seen"])[0].spans.tolist() == [[0, 2], [3, 7], [3, 5]]

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 import torch
 
+from seesay import phrase_bank
 from seesay.data import Collection, Item
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.alignment_score import sum_of_max
 from seesay.models import _readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
 from seesay.models.pretrained import load
+from seesay.phrase_bank import PHRASES, read_phrases
 from seesay.text.tokens import tokenize
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary
@@ -321,12 +323,14 @@ class TestRuns:
             return [Tree.join("S", [Tree.join("NP", words[:2]), *words[2:]]) for words in leaves]
 
         monkeypatch.setattr(_readings, "parse", first_two_words)
+        monkeypatch.setattr(phrase_bank, "parse", first_two_words)
         config = {"dim": 16, "hidden": 16, "word_dim": 8, "word_vectors": "", "fixed_words": False}
         config |= {"regions": "grid-1x2", "coarse_epochs": 6, "round_epochs": 2}
         recipe = colours_recipe | {"name": "colours", "model": "hmlstm", "config": config, "stop": {"epochs": 10}}
         weights = run_recipe(Recipe.from_dict(recipe), tmp_path / "run")
         model = load(weights.folder)
         assert isinstance(model, HMLSTM)
+        assert {phrase.text for phrase in read_phrases(weights.folder / PHRASES)} >= {"a red"}
         assert not any(name.startswith("matched") for name in model.state_dict())
         assert weights.figures["colours/dev"]["sum"] > 500
         lines = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]

@@ -107,6 +107,10 @@ class Reader:
                 self._readings[sentence] = Reading.of(tree, self._vocabulary)
         return [self._readings[sentence] for sentence in sentences]
 
+    def remember(self, sentence: str, tree: Tree) -> None:
+        """Read a sentence whose tree is known: the parser is never asked for it."""
+        self._readings[sentence] = Reading.of(tree, self._vocabulary)
+
     def _cut(self, sentence: str) -> str:
         if len(sentence) <= self._longest:  # a token has one letter or more
             return sentence

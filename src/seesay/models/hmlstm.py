@@ -38,6 +38,7 @@ from seesay.layers.tree_lstm import TreeLSTM
 from seesay.models._readings import Indices, Reader, Reading, phrase_nodes, plan_readings
 from seesay.models.aligner import Aligner
 from seesay.models.base import LONGEST
+from seesay.text.trees import Tree
 from seesay.text.vocabulary import END, PAD, Vocabulary
 
 SENTENCES = ("root", "max")
@@ -304,6 +305,10 @@ class HMLSTM(Aligner):
     def read(self, sentences: Sequence[str]) -> list[Reading]:
         """Parse sentences; those that were read before are remembered."""
         return self._reader.read(sentences)
+
+    def remember(self, sentence: str, tree: Tree) -> None:
+        """Take the tree of a sentence as it is given, without the parser."""
+        self._reader.remember(sentence, tree)
 
     def score(self, images: Tensor, texts: Sequences) -> Tensor:
         wholes = images[:, 0] @ texts.states[torch.arange(len(texts)), texts.lengths - 1].T
