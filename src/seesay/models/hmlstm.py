@@ -35,6 +35,7 @@ from seesay.layers.alignment_score import sum_of_max
 from seesay.layers.branch import Branch
 from seesay.layers.sequences import Sequences
 from seesay.layers.tree_lstm import TreeLSTM
+from seesay.models._phrases import Phrases, merge_words
 from seesay.models._readings import Indices, Reader, Reading, phrase_nodes, plan_readings
 from seesay.models.aligner import Aligner
 from seesay.models.base import LONGEST
@@ -110,37 +111,6 @@ class HMLSTMConfig:
         if self.fixed_words and not self.word_vectors:
             raise SeesayError("config.fixed_words is true and there are no word_vectors", allowed="one or the other")
         fixed_regions(self.regions)
-
-
-@dataclass(frozen=True)
-class Phrases:
-    """Sentences and their noun phrases, nested ones included.
-
-    Attributes:
-        sentences: (n, D).
-        phrases: (P, D), sentence after sentence, in the order of the tree's nodes.
-        owner: (P,) the sentence of each phrase.
-        keys: (P,) equal for phrases of the same words.
-        shares: (P,) what each phrase counts for in its sentence (`Reading.shares`).
-    """
-
-    sentences: Tensor
-    phrases: Tensor
-    owner: Tensor
-    keys: Tensor
-    shares: Tensor
-
-    def bags(self) -> Sequences:
-        """The phrases of each sentence with their shares; a sentence without any is one itself."""
-        n, dim = self.sentences.shape
-        counts = torch.bincount(self.owner, minlength=n)  # (n,)
-        place = torch.arange(len(self.owner)) - (counts.cumsum(0) - counts)[self.owner]  # within the sentence
-        states = self.sentences.new_zeros(n, max([1, *counts.tolist()]), dim)
-        states = states.index_put((self.owner, place), self.phrases * self.shares.unsqueeze(1))
-        alone = (counts == 0).nonzero().squeeze(1)
-        states = states.index_put((alone, torch.zeros_like(alone)), self.sentences[alone])
-        words = torch.zeros(states.shape[:2], dtype=torch.int64)
-        return Sequences(states, words, counts.clamp(min=1))
 
 
 class HMLSTM(Aligner):
@@ -314,5 +284,4 @@ class HMLSTM(Aligner):
         wholes = images[:, 0] @ texts.states[torch.arange(len(texts)), texts.lengths - 1].T
         if not self.config.bag_score:
             return wholes
-        words = Sequences(texts.states, texts.words, texts.lengths - 1)
-        return wholes + self.config.bag_score * sum_of_max(images, words)
+        return wholes + self.config.bag_score * sum_of_max(images, merge_words(texts))
