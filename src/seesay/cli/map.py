@@ -24,7 +24,7 @@ def map(
     split: Annotated[str, typer.Option(help="train, dev, test, or all.")] = "test",
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="WEIGHTS", help="A joint embedding by name or folder.")
-    ] = "hmlstm",
+    ] = "vse",
     n: Annotated[int, typer.Option("--n", "-n", min=2, max=1000, metavar="N", help="Pictures, chosen at random.")] = 60,
     output: Annotated[
         list[Path] | None,

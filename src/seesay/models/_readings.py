@@ -79,7 +79,8 @@ class Reading:
             [0.5, 0.5]
         """
         speaks = np.bincount(self.innermost[self.innermost >= 0], minlength=len(self.nouns)) > 0
-        return (speaks / max(1, speaks.sum())).astype(np.float32)
+        shares: NDArray[np.float32] = (speaks / max(1, speaks.sum())).astype(np.float32)
+        return shares
 
 
 class Reader:

@@ -1,0 +1,80 @@
+"""Tables of docs/hmlstm.md."""
+
+from seesay.evaluation.papers import rows as printed_rows
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, table
+
+
+def hmlstm() -> str:
+    """Retrieval on Flickr8K's test photos: the paper's rows, then models that learned from the same photos or more."""
+    rows: list[list[object]] = []
+    for row in printed_rows("retrieval", "flickr8k"):
+        if row.paper == "HM-LSTM":
+            sides = [[row.printed[f"{side}.{key}"] or "–" for key in RECALLS] for side in ("i2t", "t2i")]
+            rows.append([row.method, *(" / ".join(side) for side in sides), "–", row.stands_in])
+    for name, key, report in measured("sum", unshipped=True):
+        if key == "flickr8k/test" and name.startswith(("hmlstm", "vse", "dvsa")):
+            rows.append([f"**`{name}`**", *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]])
+    header = ["model", *RECALL_HEADINGS, "Sum", "printed or measured"]
+    return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task retrieval`.\n"
+
+
+def hmlstm_ablations() -> str:
+    found = result("hmlstm_ablations")
+    rows: list[list[object]] = [
+        [
+            *(row["variant"], f"{row['dev']['sum']:.1f}", *both_ways(row["test"]), f"{row['test']['sum']:.1f}"),
+            f"{row['correspondences']['correct']:.1f} %",
+        ]
+        for row in found["rows"]
+    ]
+    header = ["variant", "dev Sum", *(f"test, {heading}" for heading in RECALL_HEADINGS), "test Sum", "correspondences"]
+    note = f"{found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, from random weights."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/hmlstm_ablations.py")
+
+
+def region_phrases() -> str:
+    found = result("region_phrases")
+    rows: list[list[object]] = []
+    for name, ways in found["rows"].items():
+        for way, report in ways.items():
+            sides = (report["region_to_phrase"], report["phrase_to_region"])
+            cells = [
+                f"{side['r1']:.1f} / {side['r5']:.1f} / {side['r10']:.1f} / {side['median']:.0f}" for side in sides
+            ]
+            rows.append([f"**`{name}`**" if name != "random" else name, way, *cells])
+    header = ["model", "phrases", "phrases for a region: R@1 / 5 / 10 / median", "regions for a phrase"]
+    n = found["n_phrases"]
+    note = (
+        f"{found['n_regions']:,} boxes of {found['n_images']:,} {found['split']} photos, {n['distinct']:,} distinct "
+        f"phrases, {n['all']:,} in all."
+    )
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/region_phrases.py WEIGHTS …")
+
+
+def correspondences() -> str:
+    found = result("correspondences")
+    keys = ("correct", "confident", "random", "whole", "upper_bound")
+    rows: list[list[object]] = [[name, *(f"{row[key]:.1f} %" for key in keys)] for name, row in found["rows"].items()]
+    header = ["weights", "correct", "of the surer half", "random region", "whole picture", "bound"]
+    n = next(iter(found["rows"].values()))["n_phrases"]
+    note = f"{n:,.0f} marked noun phrases of {found['n_images']:,} {found['split']} photos of {found['data']}."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/correspondences.py WEIGHTS …")
+
+
+def tree_lstm() -> str:
+    found = result("tree_lstm")
+    rows: list[list[object]] = [
+        [name, f"{row['sentences_per_second']:.0f}", f"{row['ratio_to_peer']:.2f} ×"]
+        for name, row in found["ways"].items()
+    ]
+    note = (
+        f"{found['n_sentences']} captions of Flickr8K, {found['batch']} a batch, {found['dim']} numbers a state, "
+        f"{found['threads']} thread, the median of interleaved rounds. States differ from the peer's by "
+        f"{found['largest_difference']['states']:.0e} at most. *Own leaves* computes every leaf, *ours* every distinct "
+        "word once."
+    )
+    header = ["layer", "sentences/s", f"of {found['peer']}"]
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/tree_lstm.py")
+
+
+TABLES = (hmlstm, hmlstm_ablations, region_phrases, correspondences, tree_lstm)
