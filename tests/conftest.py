@@ -1,9 +1,10 @@
 """Fixtures that every test may use."""
 
 import os
+from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from hypothesis import HealthCheck, settings
 from PIL import Image
 
 from seesay.files import data_dir
+
+if TYPE_CHECKING:
+    from seesay.text.trees import Tree
 
 # Property tests judge what is computed, not how fast a busy machine does it.
 settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -161,6 +165,54 @@ def aligner_run(halves: Path, colours_cache: Path, tmp_path_factory: pytest.Temp
         patch.setenv("SEESAY_CACHE", str(colours_cache))
         run_recipe(Recipe.from_dict(recipe), folder)
     return folder
+
+
+def name_colours(sentences: Iterable[str]) -> list["Tree"]:
+    """Trees without a parser: every colour is a noun phrase, everything hangs under the sentence."""
+    from seesay.text.tokens import tokenize
+    from seesay.text.trees import Tree
+
+    trees = []
+    for sentence in sentences:
+        leaves = [Tree.leaf(place, word) for place, word in enumerate(tokenize(sentence))]
+        nodes = [Tree.join("NP", [leaf]) if leaf.word in COLOURS else leaf for leaf in leaves]
+        trees.append(Tree.join("S", nodes) if nodes else Tree("S", 0, 0))
+    return trees
+
+
+@pytest.fixture(scope="session")
+def phrases_run(halves: Path, colours_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run of HM-LSTM on the same halves; use it with `colours_named`."""
+    from seesay.models import _readings
+    from seesay.training.recipe import Recipe
+    from seesay.training.run import run_recipe
+
+    config = {"dim": 16, "hidden": 16, "word_dim": 8, "word_vectors": "", "fixed_words": False, "sentence": "max"}
+    config |= {"regions": "grid-1x2", "coarse_epochs": 10, "round_epochs": 10, "bag_score": 1.0, "bag_weight": 1.0}
+    recipe = {
+        "name": "phrases",
+        "model": "hmlstm",
+        "config": config,
+        "features": {"backbone": "efficientnet-lite0", "size": 128},
+        "data": {"min_count": 1, "train": [{"source": str(halves)}], "dev": {"source": str(halves)}},
+        "optimiser": {"rate": 0.02},
+        "batches": {"size": 12},
+        "stop": {"epochs": 30, "evaluate_every": 30},
+    }
+    folder = tmp_path_factory.mktemp("run") / "phrases"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEESAY_CACHE", str(colours_cache))
+        patch.setattr(_readings, "parse", name_colours)
+        patch.setattr("seesay.phrase_bank.parse", name_colours)
+        run_recipe(Recipe.from_dict(recipe), folder)
+    return folder
+
+
+@pytest.fixture
+def colours_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let trees be read as the run `phrases_run` has read them."""
+    monkeypatch.setattr("seesay.models._readings.parse", name_colours)
+    monkeypatch.setattr("seesay.phrase_bank.parse", name_colours)
 
 
 @pytest.fixture

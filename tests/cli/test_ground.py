@@ -136,6 +136,27 @@ def test_what_cannot_be_done_is_refused(
     assert message in finished.err
 
 
+@pytest.mark.usefixtures("colours_named", "in_colours_cache")
+class TestPhrasesOfATree:
+    """HM-LSTM in place of DVSA."""
+
+    @pytest.fixture(autouse=True)
+    def load_fast(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(FeatureSpec, "load_backbone", load_once)
+
+    def test_phrases_find_their_half(self, seesay: Run, phrases_run: Path, photo: Path) -> None:
+        arguments = ("-m", phrases_run / "weights", *HALVES, "--json")
+        rows = json.loads(seesay("ground", photo, "red", "blue", *arguments).out)["phrases"]
+        assert [row["box"] for row in rows] == [[0, 0, 0.5, 1], [0.5, 0, 1, 1]]
+
+    def test_what_a_sentence_names_is_laid_on_regions(self, seesay: Run, phrases_run: Path, photo: Path) -> None:
+        arguments = ("--sentence", "something red beside blue", "-m", phrases_run / "weights", *HALVES, "--json")
+        rows = json.loads(seesay("ground", photo, *arguments).out)["phrases"]
+        box_of = {word: row["box"] for row in rows for word in row["phrase"].split()}
+        assert box_of["red"] == [0, 0, 0.5, 1]
+        assert box_of["blue"] == [0.5, 0, 1, 1]
+
+
 def test_weights_that_know_no_regions_are_refused(seesay: Run, colours_run: Path, photo: Path) -> None:
     finished = seesay("ground", photo, "red", "-m", colours_run / "weights")
     assert finished.code == 2
