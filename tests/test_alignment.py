@@ -150,6 +150,14 @@ class TestPlaces:
         assert [part.region for part in apart] == [1, 0, 1]
         assert sum(part.score for part in apart) == pytest.approx(4)
 
+    def test_a_word_that_was_left_out_stays_cold(self) -> None:
+        """What the others have in common, taken off it, would be a place where nobody looks."""
+        left = np.zeros((2, 4))
+        left[:, :2] = 1
+        boxes = np.array([[0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
+        (found,) = align_words(np.stack([4 * left, 0 * left, 4 * left]), boxes)
+        assert (found.first, found.last, found.region) == (0, 3, 0)
+
     def test_what_all_words_look_at_is_taken_off_before_they_are_laid(self) -> None:
         left, right = np.zeros((2, 4)), np.zeros((2, 4))
         left[:, :2], right[:, 2:] = 1, 1

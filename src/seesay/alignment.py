@@ -249,8 +249,9 @@ def align_words(
         Segments that cover the sentence, in its order. `region` is a row of `boxes`; a segment's score counts how much
         its words say about the place of something, the average word with its best box as 1.
     """
-    if len(heat) > 1:
-        heat = heat - common * heat.mean(axis=0)
+    speaks = heat.std(axis=(1, 2), keepdims=True) > 0  # some models leave words out, and these stay cold
+    if speaks.sum() > 1:
+        heat = heat - common * speaks * heat.sum(axis=0) / speaks.sum()
     # A word that is hot nowhere in particular should follow its neighbours: how much a map varies is what it says.
     gains = box_overlaps(heat, boxes) * heat.std(axis=(1, 2))[:, None]  # (T, N)
     places = np.flatnonzero(laid) if laid is not None and any(laid) else np.arange(len(heat))
