@@ -25,6 +25,12 @@ WEAK_POINTS = {
         "Counting, colours, text inside pictures, named people and places.",
         "The captions carry their writers' guesses about the age, gender and intentions of people.",
     ),
+    "hmlstm": (
+        "It found out by itself which phrase speaks of which region, and was often wrong: read a box as a guess.",
+        "A sentence is read as a tree. Where the parser stumbles, over a list or a line of verse, so does the model.",
+        "Counting, left and right, and what is smaller than its windows.",
+        "Words that captions of everyday photos do not use, text inside pictures, named people and places.",
+    ),
     "identifier": (
         "Pictures that look alike: it tells any two apart far better than two near ones.",
         "Its maps show what in the picture speaks for a match and depend little on the single words.",
