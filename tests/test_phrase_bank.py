@@ -1,5 +1,6 @@
 """Phrases that describe a region: all that people wrote, each once, and no two that say the same."""
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,13 +14,17 @@ from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import fixed_regions
 from seesay.models import _readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
+from seesay.models.pretrained import load
 from seesay.phrase_bank import (
+    PHRASES,
     Phrase,
     PhraseBank,
     build_bank,
     describe_boxes,
     describe_regions,
     gather_phrases,
+    has_phrases,
+    load_bank,
     read_phrases,
     write_phrases,
 )
@@ -135,3 +140,22 @@ def test_each_region_has_its_own_and_no_more_than_there_are() -> None:
 def test_impossible_wishes_are_refused(n: int, diversity: float) -> None:
     with pytest.raises(SeesayError, match="phrases at a diversity"):
         describe_regions(bank_of(0.0), torch.ones(1, 2), n, diversity=diversity)
+
+
+@pytest.mark.usefixtures("colours_named", "in_colours_cache")
+def test_weights_bring_phrases_that_are_read_without_a_parser(
+    phrases_run: Path, aligner_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shutil.copytree(phrases_run / "weights", tmp_path / "weights")
+    write_phrases([Phrase(Tree.from_json(f'["NP", "{colour}"]'), 2) for colour in ("red", "blue")], folder / PHRASES)
+    model = load(folder)
+    assert isinstance(model, HMLSTM)
+    expected = model.encode_phrases(["red", "blue"])
+    monkeypatch.setattr(_readings, "parse", lambda sentences: pytest.fail(f"asked for {sentences}"))
+    _, bank = load_bank(folder)
+    assert bank.texts == ("red", "blue")
+    torch.testing.assert_close(bank.vectors, expected)
+    assert has_phrases(folder)
+    assert not has_phrases(aligner_run / "weights")
+    with pytest.raises(SeesayError, match="halves has no vectors for phrases"):
+        load_bank(aligner_run / "weights")

@@ -23,7 +23,7 @@ from seesay.images.features import Features
 from seesay.images.regions import Boxes
 from seesay.models.base import without_dropout
 from seesay.models.hmlstm import HMLSTM
-from seesay.models.pretrained import load_kind
+from seesay.models.pretrained import find, load_kind
 from seesay.text.trees import Tree, parse
 
 PHRASES = "phrases.json"
@@ -146,6 +146,11 @@ def build_bank(model: HMLSTM, phrases: Sequence[Phrase], *, batch: int = 256) ->
             model.remember(text, Tree.join("S", [phrase.tree]))
         vectors = [model.encode_phrases(texts[start : start + batch]) for start in range(0, len(texts), batch)]
     return PhraseBank(tuple(texts), torch.cat(vectors))
+
+
+def has_phrases(name: str | Path) -> bool:
+    """Whether weights come with phrases to describe regions by."""
+    return (find(name).folder / PHRASES).is_file()
 
 
 def load_bank(name: str | Path) -> tuple[HMLSTM, PhraseBank]:
