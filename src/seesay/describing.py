@@ -4,10 +4,14 @@ Regions are proposed by selective search; those with long vectors are worth talk
 They are mostly the telling part of a thing, a face or a wheel. The caption RNN writes a phrase for each, and the
 alignment model, which knows nothing of that, says where in the picture the phrase fits, and how well: what fits best is
 kept, as long as it is about something else than what was kept before.
+
+A model of phrases (HM-LSTM) writes none: it finds, among those that people have written, several that fit a region and
+differ from each other.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -15,6 +19,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from PIL import Image
 
+from seesay import phrase_bank
 from seesay.alignment import box_overlaps, heat_maps, salient_boxes
 from seesay.captioning import Caption, Settings, caption_images
 from seesay.images.features import Features
@@ -23,6 +28,8 @@ from seesay.images.regions import Boxes
 from seesay.metrics.grounding import box_iou
 from seesay.models.aligner import Aligner
 from seesay.models.dvsa_captions import DVSACaptions, cut_regions
+from seesay.models.hmlstm import HMLSTM
+from seesay.phrase_bank import FoundPhrase, PhraseBank
 from seesay.text.function_words import name_things
 from seesay.text.trees import noun_snippets, parse
 from seesay.text.vocabulary import END
@@ -57,6 +64,32 @@ class Described:
     caption: Caption
     fit: float | None = None
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Of the phrase."""
+        return self.caption.words
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A region and phrases that people have written of such ones, the best fitting first.
+
+    Attributes:
+        box: Left, top, right, bottom as fractions of the picture.
+        phrases: One or more, no two alike.
+    """
+
+    box: tuple[float, float, float, float]
+    phrases: tuple[FoundPhrase, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Of the best phrase."""
+        return tuple(self.phrases[0].text.split())
+
+
+Region = TypeVar("Region", Described, Retrieved)
+
 
 def describe_boxes(describer: DVSACaptions, features: Features, boxes: Boxes) -> list[Described]:
     """A phrase for each of some regions of one picture, whose map is given; a sentence where no phrase was found."""
@@ -79,10 +112,7 @@ def describe_picture(
     """
     features = describer.features([picture])
     seen = features if aligner.feature_spec == describer.feature_spec else aligner.features([picture])
-    boxes = propose_regions(picture, regions)
-    areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
-    fitting = boxes[(areas >= SMALLEST) & (areas <= LARGEST)]
-    boxes = fitting if len(fitting) else boxes
+    boxes = _propose(picture, regions)
     salient = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
     captions = _write(describer, features, salient)
     said = {caption.words: caption for several in captions for caption in several}
@@ -91,6 +121,49 @@ def describe_picture(
     rated = place_phrases(aligner, seen, boxes, phrases)
     rated.sort(key=lambda region: -(region.fit or 0.0))
     return keep_different([region for region in rated if (region.fit or 0.0) >= FAINT * (rated[0].fit or 0.0)], n)
+
+
+def retrieve_boxes(model: HMLSTM, bank: PhraseBank, features: Features, boxes: Boxes, n: int = 3) -> list[Retrieved]:
+    """n phrases for each of some regions of one picture, whose map is given."""
+    found = phrase_bank.describe_boxes(model, bank, features, boxes, n)
+    return [Retrieved(_edges(box), tuple(phrases)) for box, phrases in zip(boxes, found, strict=True)]
+
+
+def retrieve_picture(
+    model: HMLSTM,
+    bank: PhraseBank,
+    aligner: Aligner,
+    picture: Image.Image,
+    *,
+    n: int = 5,
+    n_phrases: int = 3,
+    regions: str = "search-100",
+) -> list[Retrieved]:
+    """Phrases for the salient regions of a picture, the best fitting first; no two regions are about the same thing.
+
+    Args:
+        model: What finds the phrases; all its vectors have the same length, so it cannot tell what is salient.
+        bank: The phrases to choose from.
+        aligner: What says which regions are salient.
+        picture: An opened picture.
+        n: How many regions at most.
+        n_phrases: How many phrases for each.
+        regions: Which to choose from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
+    """
+    features = model.features([picture])
+    seen = features if aligner.feature_spec == model.feature_spec else aligner.features([picture])
+    boxes = _propose(picture, regions)
+    salient = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
+    found = retrieve_boxes(model, bank, features, salient, n_phrases)
+    return keep_different(sorted(found, key=lambda region: -region.phrases[0].score), n)
+
+
+def _propose(picture: Image.Image, regions: str) -> Boxes:
+    """Regions that are neither too small to see anything in nor the picture itself, if there are any."""
+    boxes = propose_regions(picture, regions)
+    areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    fitting = boxes[(areas >= SMALLEST) & (areas <= LARGEST)]
+    return fitting if len(fitting) else boxes
 
 
 @torch.inference_mode()
@@ -106,7 +179,7 @@ def place_phrases(aligner: Aligner, features: Features, boxes: Boxes, phrases: S
     ]
 
 
-def keep_different(found: Sequence[Described], n: int) -> list[Described]:
+def keep_different(found: Sequence[Region], n: int) -> list[Region]:
     """The first n that are about something else than those before them.
 
     Two are about the same where they say the same, where their boxes are nearly the same, and where one lies on the
@@ -119,7 +192,7 @@ def keep_different(found: Sequence[Described], n: int) -> list[Described]:
         >>> [region.caption.text for region in keep_different([dog, part, ball], 3)]
         ['a dog', 'a ball']
     """
-    kept: list[Described] = []
+    kept: list[Region] = []
     for region in found:
         if len(kept) == n:
             break
@@ -128,17 +201,17 @@ def keep_different(found: Sequence[Described], n: int) -> list[Described]:
     return kept
 
 
-def _are_alike(one: Described, other: Described) -> bool:
-    if one.caption.words == other.caption.words:
+def _are_alike(one: Region, other: Region) -> bool:
+    if one.words == other.words:
         return True
     if box_iou(np.array([one.box]), np.array([other.box])).item() >= SAME:
         return True
     return bool(_named(one) & _named(other)) and _share(one.box, other.box) >= SAME
 
 
-def _named(region: Described) -> set[str]:
+def _named(region: Described | Retrieved) -> set[str]:
     """What a phrase names, one or many; all people are one, because whoever is called a boy may be called a man."""
-    words = list(region.caption.words)
+    words = list(region.words)
     named = {word for word, names in zip(words, name_things(words), strict=True) if names}
     return {"people" if word in _PEOPLE else word.removesuffix("s") for word in named}
 

@@ -1,6 +1,7 @@
 """`seesay describe`: what is said of the halves of a picture by a captioner that has learned whole ones."""
 
 import json
+import shutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from seesay.explain.overlay import PALETTE
 from seesay.images.features import FeatureSpec
 from seesay.images.io import open_image
+from seesay.phrase_bank import PHRASES, Phrase, write_phrases
+from seesay.text.trees import Tree
 from seesay.training.recipe import Recipe
 from seesay.training.run import run_recipe
 
@@ -95,3 +98,20 @@ def test_weights_that_describe_no_regions_are_refused(seesay: Run, photo: Path, 
     finished = seesay("describe", photo, "-m", colours_run / "weights", "--json")
     assert finished.code == 2
     assert "colours describes no regions" in finished.err
+
+
+@pytest.mark.usefixtures("colours_named", "in_colours_cache")
+def test_a_model_of_phrases_finds_several_that_people_wrote(
+    seesay: Run, phrases_run: Path, photo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FeatureSpec, "load_backbone", load_once)
+    folder = shutil.copytree(phrases_run / "weights", tmp_path / "weights")
+    colours = ("red", "blue", "green", "yellow", "black", "white")
+    write_phrases([Phrase(Tree.from_json(f'["NP", "{colour}"]'), 2) for colour in colours], folder / PHRASES)
+    boxes = ("--box", "0,0,48,64", "--box", "48,0,48,64")
+    rows = json.loads(seesay("describe", photo, "-m", folder, *boxes, "--phrases", 2, "--json").out)["regions"]
+    assert [row["phrases"][0]["text"] for row in rows] == ["red", "blue"]
+    assert [len({phrase["text"] for phrase in row["phrases"]}) for row in rows] == [2, 2]
+    finished = seesay("describe", photo, "-m", folder, *boxes, "--phrases", 2, "-o", tmp_path / "drawn.png")
+    assert [line.split()[0] for line in finished.out.splitlines()[1::2]] == ["red", "blue"]
+    assert open_image(tmp_path / "drawn.png").width == 960
