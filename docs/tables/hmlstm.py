@@ -9,13 +9,21 @@ def hmlstm() -> str:
     rows: list[list[object]] = []
     for row in printed_rows("retrieval", "flickr8k"):
         if row.paper == "HM-LSTM":
-            sides = [[row.printed[f"{side}.{key}"] or "–" for key in RECALLS] for side in ("i2t", "t2i")]
+            sides = [[row.printed.get(f"{side}.{key}") or "–" for key in RECALLS] for side in ("i2t", "t2i")]
             rows.append([row.method, *(" / ".join(side) for side in sides), "–", row.stands_in])
     for name, key, report in measured("sum", unshipped=True):
         if key == "flickr8k/test" and name.startswith(("hmlstm", "vse", "dvsa")):
             rows.append([f"**`{name}`**", *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]])
     header = ["model", *RECALL_HEADINGS, "Sum", "printed or measured"]
     return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task retrieval`.\n"
+
+
+def bag_scores() -> str:
+    found = result("bag_scores")
+    rows: list[list[object]] = [[f"`{found['beside']['weights']}`", f"{found['beside']['sum']:.1f}"]]
+    rows += [[f"`bag_score = {weight}`", f"{total:.1f}"] for weight, total in found["sums"].items()]
+    note = f"`{found['weights']}` on the {found['split']} photos of {found['data']}; it has {found['chosen']:g}."
+    return dated(table(["", "dev Sum"], rows) + f"\n{note}", found, "python benchmarks/bag_scores.py")
 
 
 def hmlstm_ablations() -> str:
@@ -79,4 +87,4 @@ def tree_lstm() -> str:
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/tree_lstm.py")
 
 
-TABLES = (hmlstm, hmlstm_ablations, region_phrases, correspondences, tree_lstm)
+TABLES = (hmlstm, bag_scores, hmlstm_ablations, region_phrases, correspondences, tree_lstm)
