@@ -3,7 +3,7 @@
 The same weights rank dev photos and sentences with every `bag_score`: 0 is the paper's cosine of the wholes. The joint
 embedding that learned from the same photos stands beside them.
 
-    SEESAY_DATA=... python benchmarks/bag_scores.py [WEIGHTS] [--beside vse-flickr8k]
+    SEESAY_DATA=... python benchmarks/bag_scores.py [WEIGHTS] [--beside runs/vse-flickr8k/weights]
 """
 
 import argparse
@@ -26,7 +26,7 @@ BAG_SCORES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("weights", nargs="?", default="hmlstm-flickr8k")
-    parser.add_argument("--beside", default="vse-flickr8k", help="a joint embedding of the same photos")
+    parser.add_argument("--beside", default="runs/vse-flickr8k/weights", help="a joint embedding of the same photos")
     parser.add_argument("--data", default="flickr8k")
     arguments = parse_arguments(parser, "bag_scores")
 

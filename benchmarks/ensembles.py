@@ -23,8 +23,8 @@ from seesay.images.backbones import file_digest
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.weights import find
 
-FLICKR8K = ("vse-flickr8k", "dvsa-flickr8k", "mrnn-flickr8k")
-SHIPPED = ("vse", "dvsa-flickr8k", "mrnn")
+FLICKR8K = ("runs/vse-flickr8k/weights", "runs/dvsa-flickr8k/weights", "mrnn-flickr8k")
+SHIPPED = ("vse", "dvsa", "mrnn")
 
 
 def scores_of(names: list[str], split: Collection, protocol: str, keep: Path | None) -> tuple[list[Scores], Any]:

@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--split", default="test")
     parser.add_argument("--identifiers", nargs="+", default=["identifier-flickr8k"])
     parser.add_argument("--captioner", default="mrnn-flickr8k")
-    parser.add_argument("--embeddings", nargs="*", default=["vse-flickr8k"])
+    parser.add_argument("--embeddings", nargs="*", default=["runs/vse-flickr8k/weights"])
     parser.add_argument("--beam", type=int, default=3)
     parser.add_argument("--plot", type=Path, help="draw the reliability of the last identifier here")
     arguments = parse_arguments(parser, "identification")
