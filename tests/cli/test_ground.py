@@ -173,3 +173,10 @@ def test_a_tall_thin_photo_is_drawn_too(seesay: Run, weights: tuple[str, str], t
     Image.new("RGB", (3, 200), "red").save(tmp_path / "thin.png")
     assert seesay("ground", tmp_path / "thin.png", "red", "blue", *weights, *HALVES, "-o", tmp_path / "o.png").code == 0
     assert open_image(tmp_path / "o.png").height > 800
+
+
+def test_a_phrase_without_words_is_refused(seesay: Run, photo: Path, tmp_path: Path) -> None:
+    finished = seesay("ground", photo, "red", " ", "-o", tmp_path / "found.png")
+    assert finished.code == 2
+    assert "a phrase has no words" in finished.err
+    assert not (tmp_path / "found.png").exists()

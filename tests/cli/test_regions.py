@@ -79,3 +79,9 @@ def test_what_cannot_be_done_is_refused(seesay: Run, weights: tuple[str, str], h
 def test_a_snippet_without_a_known_word_is_pointed_out(seesay: Run, weights: tuple[str, str], halves: Path) -> None:
     finished = seesay("regions", "zebra", "--in", halves, *weights, "--json")
     assert (finished.code, "knows no word of 'zebra'" in finished.err) == (0, True)
+
+
+def test_a_snippet_without_words_is_refused(seesay: Run, halves: Path) -> None:
+    finished = seesay("regions", "red", "", "--in", halves, "--json")
+    assert finished.code == 2
+    assert "a snippet has no words" in finished.err

@@ -59,6 +59,8 @@ def ground(
         what = "both phrases and a sentence" if phrases else "nothing to look for"
         hint = f'seesay ground {photo} "a red ball", or seesay ground {photo} --sentence "a dog chases a red ball"'
         raise SeesayError(f"there is {what}", allowed="phrases, or --sentence", hint=hint)
+    if not all(phrase.strip() for phrase in phrases or ()):
+        raise SeesayError("a phrase has no words", allowed='a few words, such as "a red ball"')
     if output is None and not as_json:
         output = Path(f"{photo.stem}-ground.png")
     if output is not None:

@@ -50,6 +50,8 @@ def regions(
     from seesay.images.extraction import FeatureStore, FeatureTable, extract
     from seesay.models.aligner import load_aligner
 
+    if not all(snippet.strip() for snippet in snippets):
+        raise SeesayError("a snippet has no words", allowed='a few words, such as "red bus"')
     if output is None and not as_json:
         output = Path("regions.png")
     if output is not None:
