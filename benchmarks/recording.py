@@ -3,7 +3,9 @@
 import json
 import os
 import platform
+import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -34,3 +36,10 @@ def record(arguments: Namespace, packages: tuple[str, ...], **result: Any) -> No
     with replace_atomically(arguments.output) as temporary:
         temporary.write_text(json.dumps(report, indent=2) + "\n")
     print(f"written to {arguments.output}")
+
+
+def seconds(act: Callable[[], object]) -> float:
+    """How long something takes."""
+    start = time.perf_counter()
+    act()
+    return time.perf_counter() - start

@@ -1,9 +1,12 @@
 """Fixtures that every test may use."""
 
 import os
-from collections.abc import Iterable
+import tempfile
+import uuid
+from collections.abc import Iterable, Iterator
 from itertools import permutations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -220,3 +223,61 @@ def in_colours_cache(colours_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     """Let a test compute and find features there instead of in the user's own cache."""
     monkeypatch.setenv("SEESAY_CACHE", str(colours_cache))
     return colours_cache
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    """A PostgreSQL server with pgvector, as the package pgserver carries it."""
+    reason = "needs pgserver and the extra [postgres]: pip install -e '.[dev]'"
+    pytest.importorskip("psycopg", reason=reason)
+    pytest.importorskip("pgvector", reason=reason)
+    pgserver = pytest.importorskip("pgserver", reason=reason)
+    # Not below pytest's folders, which belong to one user alone: root's server runs as another one.
+    server = pgserver.get_server(tempfile.mkdtemp(prefix="seesay-postgres-"), cleanup_mode="delete")
+    # A test server may lose what the machine loses.
+    server.psql("ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET synchronous_commit = off; SELECT pg_reload_conf();")
+    yield server
+    server.cleanup()
+
+
+@pytest.fixture
+def postgres_url(postgres: Any) -> str:
+    """The address of a library of the test's own on that server."""
+    return f"{postgres.get_uri()}&schema=test_{uuid.uuid4().hex}"
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[str]:
+    """The address of a server that speaks S3, on loopback."""
+    reason = "needs the extra [cloud] and moto: pip install -e '.[dev]'"
+    pytest.importorskip("s3fs", reason=reason)
+    moto = pytest.importorskip("moto.server", reason=reason)
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def bucket(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A bucket of the test's own, `bucket.url`, with a file system to fill it by, `bucket.files`."""
+    import fsspec
+
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setitem(fsspec.config.conf, "s3", {"endpoint_url": s3_server})
+    name = f"bucket-{uuid.uuid4().hex}"
+    files = fsspec.filesystem("s3")
+    files.mkdir(name)
+    return SimpleNamespace(url=f"s3://{name}", files=files)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """A Ray cluster of two workers on this machine, shared by all tests that need one."""
+    pytest.importorskip("ray", reason="needs the extra [cluster]: pip install -e '.[dev]'")
+    from seesay.cluster import join
+
+    with join("local", 2) as joined:
+        yield joined

@@ -177,3 +177,26 @@ def test_consensus_stands_beside_pycocoevalcap(render: SimpleNamespace) -> None:
     text = render.consensus()
     assert cells(text)[2] == ["CIDEr-D", "2.3 s", "0.78 µs", "308 µs", "388×", "9e-16"]
     assert "3.0 million pairs" in text
+
+
+def test_capacity_is_reckoned_from_unit_costs(render: SimpleNamespace) -> None:
+    latency = {
+        "store": "postgres", "clients": 1, "median_milliseconds": 6.0, "slowest_of_twenty_milliseconds": 9.0,
+        "queries_per_second": 150.0,
+    }  # fmt: skip
+    vectors = {
+        "n": 1_000_000, "dim": 768, "building_seconds": 3600.0, "index_bytes_per_vector": 4000, "vector_bytes": 4000,
+        "recall_at_10": 0.99, "latency": [latency],
+    }  # fmt: skip
+    workers = {"photos": 200, "one_process_photos_per_second": 10.0, "two_workers_over_one_process": 1.8}
+    recall = {"photos": 8091, "recall_at_10_by_sentences": 0.991, "recall_at_10_by_photos": 0.999}
+    sharing = {"photos": 1000, "equal": True, "bytes_per_photo": 2000}
+    write_result(render, "scale", cores=2, machine="x86_64", vectors=vectors, recall=recall)
+    write_result(render, "sharing", cores=2, machine="x86_64", workers=workers, sharing=sharing)
+    assert "| postgres | 1 | 6.0 ms | 9.0 ms | 150 |" in render.scale_latency()
+    assert cells(render.scale_recall())[2] == ["8,091", "0.991", "0.999"]
+    assert "| 1.80× |" in render.scale_sharing()
+    small, large, huge = render.scale_capacity().splitlines()[2:5]
+    assert small == "| 100,000 | 3 | 1.0 GB | 400 MB | 1 | 0.1 h | 5 ms |"
+    assert large == "| 10,000,000 | 278 | 100.0 GB | 40.0 GB | 1 | 11.7 h | 7 ms |"
+    assert huge.startswith("| 1,000,000,000 | 27,778 | 10.0 TB | 4.0 TB | 16 |")

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from tables import alignment, attention, captions, foundation, hmlstm, identify, library
+from tables import alignment, attention, captions, foundation, hmlstm, identify, library, scale
 
-PAGES = (foundation, captions, alignment, hmlstm, attention, identify, library)
+PAGES = (foundation, captions, alignment, hmlstm, attention, identify, library, scale)
 TABLES: dict[str, Callable[[], str]] = {
     write.__name__.replace("_", "-"): write for page in PAGES for write in page.TABLES
 }

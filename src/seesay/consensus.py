@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.cluster import Spread, spread_here
 from seesay.errors import SeesayError
 from seesay.metrics._arrays import FloatArray, IntArray, as_array, as_indices
 from seesay.metrics.bleu import bleu, pair_bleu
@@ -116,12 +117,15 @@ class Consensus:
         self._cider = CiderScorer(captions, frequencies) if metric == "cider" else None
         self._captions = self._cider.references if self._cider else as_references(captions)
 
-    def similarities(self, hypotheses: Sequence[Sequence[Sentence]], neighbours: ArrayLike) -> Similarities:
+    def similarities(
+        self, hypotheses: Sequence[Sequence[Sentence]], neighbours: ArrayLike, *, spread: Spread = spread_here
+    ) -> Similarities:
         """Compare every hypothesis of a picture with every caption of its neighbours.
 
         Args:
             hypotheses: For each picture, any number of sentences.
             neighbours: (n_pictures, k) indices of captioned pictures, the nearest first, as `nearest` gives them.
+            spread: Where they are compared, a block of hypotheses at a time: by default here (`seesay.cluster`).
         """
         near = as_indices(neighbours, "neighbours", "(n_pictures, k)", self._captions.n_images)
         if len(near) != len(hypotheses):
@@ -133,15 +137,24 @@ class Consensus:
         flat, counts = _flatten(hypotheses)
         n_most = int(n_captions.max())
         values = np.full((len(flat), near.shape[1], n_most), -np.inf)  # (n_hypotheses, k, captions of one picture)
-        slot = np.arange(n_most)
         picture_of = np.repeat(np.arange(len(near)), counts)
-        for first, last in _blocks(n_captions[near].sum(1)[picture_of]):
-            near_of = near[picture_of[first:last]]  # (some, k)
-            exists = slot < n_captions[near_of][..., None]  # (some, k, n_most)
-            reference_of = (self._captions.starts[near_of][..., None] + slot)[exists]
-            hypothesis_of = np.repeat(np.arange(last - first), exists.sum((1, 2)))
-            values[first:last][exists] = self._score(flat[first:last], hypothesis_of, reference_of)
+        blocks = list(_blocks(n_captions[near].sum(1)[picture_of]))
+        given = [(flat[first:last], near[picture_of[first:last]]) for first, last in blocks]
+        for (first, last), compared in zip(blocks, spread(lambda: self._compare, given), strict=True):
+            values[first:last] = compared
         return Similarities(values, counts)
+
+    def _compare(self, block: tuple[Sequence[Sentence], IntArray]) -> FloatArray:
+        """Hypotheses with the captions of the neighbours (n, k) of each: (n, k, captions of one picture)."""
+        hypotheses, near_of = block
+        n_captions = np.diff(self._captions.starts, append=len(self._captions.image_of))
+        slot = np.arange(int(n_captions.max()))
+        exists = slot < n_captions[near_of][..., None]  # (n, k, n_most)
+        reference_of = (self._captions.starts[near_of][..., None] + slot)[exists]
+        hypothesis_of = np.repeat(np.arange(len(hypotheses)), exists.sum((1, 2)))
+        values = np.full(exists.shape, -np.inf)
+        values[exists] = self._score(hypotheses, hypothesis_of, reference_of)
+        return values
 
     def _score(self, hypotheses: Sequence[Sentence], hypothesis_of: IntArray, reference_of: IntArray) -> FloatArray:
         if self._cider is not None:

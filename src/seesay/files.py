@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from seesay import remote
 from seesay.errors import SeesayError
 
 
@@ -15,6 +16,12 @@ def cache_dir() -> Path:
         return Path(chosen).expanduser()
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "seesay"
+
+
+def features_place() -> Path | None:
+    """Where features are kept (`SEESAY_FEATURES`), a folder or an address of object storage; None is the cache."""
+    chosen = os.environ.get("SEESAY_FEATURES")
+    return remote.as_path(chosen).expanduser() if chosen else None
 
 
 def data_dir() -> Path | None:
@@ -61,3 +68,8 @@ def _umask() -> int:
     current = os.umask(0)
     os.umask(current)
     return current
+
+
+def n_cores() -> int:
+    """Those that this process may use, where the system says so."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -3,7 +3,10 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 Call = Callable[..., Any]
 
@@ -82,3 +85,55 @@ def test_another_library_by_option(seesay: Call, indexed: Path, tmp_path: Path) 
         seesay("library", "status", "--library", tmp_path / "another").out.splitlines()[1]
         == "photos    0 (0 different)"
     )
+
+
+def test_a_library_on_a_server_is_used_like_any_other(
+    seesay: Call, photo_folder: Path, model: tuple[str, ...], postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = postgres_url.replace("postgres:@", "postgres:s3cret@")
+    monkeypatch.setenv("SEESAY_LIBRARY", secret)
+    assert seesay("index", photo_folder, *model).out == f"{photo_folder}: 4 photos: 4 added\n"
+    said = [
+        seesay("search", "everything here is red", "--top", "1"),
+        seesay("library", "status"),
+        seesay("library", "rebuild"),
+        seesay("library", "forget", photo_folder / "2019"),
+        seesay("index", photo_folder, "--json"),
+    ]
+    assert [finished.code for finished in said] == [0] * 5
+    assert "red.png" in said[0].out
+    assert "library   postgresql://postgres@/postgres?host=" in said[1].out
+    assert not any("s3cret" in text for finished in said for text in (finished.out, finished.err))
+
+
+def test_a_password_on_the_command_line_is_refused_and_not_repeated(seesay: Call) -> None:
+    code, out, err = seesay("library", "status", "--library", "postgresql://ada:s3cret@db/photos")
+    assert (code, out) == (2, "")
+    assert "can be read by everybody on this machine" in err
+    assert "--library 'postgresql://ada@db/photos'" in err
+    assert "s3cret" not in err
+
+
+@pytest.mark.parametrize("address", ["postgresql://ada:s3cret@db:port/photos", "postgresql:ada:s3cret@db"])
+def test_an_address_that_cannot_be_read_is_not_repeated(
+    seesay: Call, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEESAY_LIBRARY", address)
+    code, _, err = seesay("library", "status")
+    assert code == 2
+    assert "the address of the library cannot be read" in err
+    assert "s3cret" not in err
+
+
+def test_photos_of_a_bucket_are_told_by_their_addresses(
+    seesay: Call, photo_folder: Path, model: tuple[str, ...], bucket: SimpleNamespace
+) -> None:
+    bucket.files.put(str(photo_folder), f"{bucket.url}/photos", recursive=True)
+    code, out, _ = seesay("index", f"{bucket.url}/photos", *model, "--json")
+    assert (code, json.loads(out)["folders"][0]["folder"]) == (0, f"{bucket.url}/photos")
+    found = json.loads(seesay("search", "everything here is red", "--top", "1", "--json").out)
+    assert found["results"][0]["path"] == f"{bucket.url}/photos/red.png"
+    assert seesay("search", "everything here is red", "--top", "1").out.endswith(f"{bucket.url}/photos/red.png\n")
+    status = seesay("library", "status").out
+    assert f"folder    {bucket.url}/photos: 4 photos\n" in status
+    assert seesay("library", "forget", f"{bucket.url}/photos").out == f"{bucket.url}/photos: 4 photos forgotten\n"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import seesay as package
+from seesay.cluster import ClusterGoneError
 from seesay.errors import SeesayError
 from seesay.models import pretrained
 
@@ -84,6 +85,18 @@ def test_an_error_is_printed_as_it_is_without_a_traceback(seesay: Call, monkeypa
 
     monkeypatch.setattr(pretrained, "installed", fail)
     assert seesay("models") == (2, "", f"seesay: {error}\n")
+
+
+def test_a_process_whose_cluster_has_gone_away_ends_at_once(seesay: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise ClusterGoneError("the cluster has gone away")
+
+    def end(code: int) -> None:
+        raise SystemExit(code + 40)
+
+    monkeypatch.setattr(pretrained, "installed", fail)
+    monkeypatch.setattr(os, "_exit", end)
+    assert seesay("models") == (42, "", "seesay: the cluster has gone away\n")
 
 
 def test_an_interruption_ends_with_130_and_says_what_is_kept(seesay: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from seesay.library.library import Library
-from seesay.library.sqlite import SqliteStore
+from seesay.library.places import open_store
+from seesay.library.sql import SqlStore
 from seesay.library.store import Batch, Content, File, Fingerprint, Store
 
 
@@ -43,14 +44,24 @@ def photos(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    """Where the library of the test is: what holds for one store holds for the other."""
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgres" else tmp_path / "library"
+
+
 @pytest.fixture
-def open_library(tmp_path: Path, toy: ModuleType) -> Callable[..., Library]:
+def open_library(place: Path | str, toy: ModuleType) -> Iterator[Callable[..., Library]]:
     """The library of the test, opened anew as another process would, with a model that knows colours."""
+    opened: list[Library] = []
 
     def open_anew(variant: str = "1", calibration: Any = None) -> Library:
-        return Library(tmp_path / "library", encoder=toy.ColourEncoder(variant, calibration))
+        opened.append(Library(place, encoder=toy.ColourEncoder(variant, calibration)))
+        return opened[-1]
 
-    return open_anew
+    yield open_anew
+    for library in opened:
+        library.close()
 
 
 @pytest.fixture
@@ -62,11 +73,12 @@ def library(open_library: Callable[..., Library], photos: Path) -> Library:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(place: Path | str) -> Iterator[Store]:
     """An empty store for vectors of three numbers."""
-    store = SqliteStore(tmp_path / "library")
+    store = open_store(place)
     store.start(Fingerprint("toy", "1", "none", 3))
-    return store
+    yield store
+    store.close()
 
 
 @pytest.fixture
@@ -84,3 +96,49 @@ def put(store: Store) -> Callable[..., None]:
         assert store.write(batch) == []
 
     return write
+
+
+@pytest.fixture
+def restart_postgres(postgres: Any) -> Callable[[], None]:
+    """Ends every connection and starts the server again."""
+    from pgserver._commands import pg_ctl
+
+    how = ["-w", "-m", "fast", "-l", str(postgres.log), "restart"]
+    return lambda: pg_ctl(how, pgdata=postgres.pgdata, user=postgres.system_user)
+
+
+@pytest.fixture
+def guarded(postgres: Any, postgres_url: str) -> Callable[[str], str]:
+    """Addresses of a database without pgvector, for a user without rights who is asked for a password."""
+    rules = Path(postgres.pgdata) / "pg_hba.conf"
+    before = rules.read_text()
+    if "guarded" not in before:
+        rules.write_text(f"local all guarded scram-sha-256\n{before}")
+        postgres.psql(
+            "CREATE ROLE guarded LOGIN PASSWORD 's3cret/word'; CREATE DATABASE bare; SELECT pg_reload_conf();"
+        )
+    return lambda password: postgres_url.replace("postgres:@", f"guarded:{password}@").replace("/postgres?", "/bare?")
+
+
+@pytest.fixture
+def everything_in() -> Callable[[SqlStore], dict[str, Any]]:
+    """What a library holds, without the ids, which depend on the order of events."""
+
+    def tell(store: SqlStore) -> dict[str, Any]:
+        photos = store._rows(
+            "SELECT path, size, mtime_ns, date, digest, width, height, taken, camera, jpeg, c.id FROM photos p "
+            "JOIN contents c ON c.id = p.content JOIN thumbnails t ON t.content = c.id"
+        )
+        vectors = store.vectors([row[-1] for row in photos])
+        return {
+            "photos": sorted((*row[:-1], vectors[row[-1]].tobytes()) for row in photos),
+            "contents": sorted(store._rows("SELECT digest FROM contents")),
+            "tags": sorted(store._rows("SELECT digest, class, probability FROM tags JOIN contents ON id = content")),
+            "regions": {
+                digest: store.regions([content]).get(content, np.zeros(0)).tobytes()
+                for digest, content in store._rows("SELECT digest, id FROM contents")
+            },
+            "failures": store._rows("SELECT path, size, mtime_ns, reason, hint FROM failures ORDER BY path"),
+        }
+
+    return tell

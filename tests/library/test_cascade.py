@@ -1,7 +1,7 @@
 """The second stage looks again at the best photos, and only where the library holds what it needs."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -29,11 +29,16 @@ def corners(toy: ModuleType) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def open_cascade(tmp_path: Path, toy: ModuleType) -> Callable[..., Library]:
-    def open_anew(second: Any) -> Library:
-        return Library(tmp_path / "library", encoder=toy.ColourEncoder(), second=second)
+def open_cascade(place: Path | str, toy: ModuleType) -> Iterator[Callable[..., Library]]:
+    opened: list[Library] = []
 
-    return open_anew
+    def open_anew(second: Any) -> Library:
+        opened.append(Library(place, encoder=toy.ColourEncoder(), second=second))
+        return opened[-1]
+
+    yield open_anew
+    for library in opened:
+        library.close()
 
 
 def scores(library: Library, query: str) -> dict[str, float]:

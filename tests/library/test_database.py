@@ -15,6 +15,12 @@ from seesay.library.store import Counts, Filter
 Put = Callable[..., None]
 
 
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """SQLite alone is meant here."""
+    return tmp_path / "library"
+
+
 def test_a_full_disk_is_said_and_costs_only_the_batch(store: SqliteStore, put: Put) -> None:
     put({"/a.jpg": [1, 0, 0]})
     connection = store._database._connection()

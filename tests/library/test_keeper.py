@@ -16,6 +16,12 @@ Put = Callable[..., None]
 AXES = {"/a.jpg": [1.0, 0, 0], "/b.jpg": [0, 1.0, 0], "/c.jpg": [0, 0, 1.0]}
 
 
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """SQLite alone is meant here."""
+    return tmp_path / "library"
+
+
 def found(store: SqliteStore) -> list[str]:
     query = np.array([3, 2, 1], np.float32) / 14**0.5
     return [hit.photos[0].path.name for hit in store.nearest(query, 9, Filter())]

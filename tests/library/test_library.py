@@ -10,7 +10,8 @@ from seesay.errors import SeesayError
 from seesay.library.database import recover
 from seesay.library.library import Library
 from seesay.library.locking import LibraryBusyError
-from seesay.library.places import library_dir, resolve_folder
+from seesay.library.places import library_place, resolve_folder
+from seesay.library.sqlite import SqliteStore
 from seesay.library.store import Counts, Folder
 
 Open = Callable[..., Library]
@@ -101,6 +102,7 @@ def test_a_rebuild_leaves_folders_that_are_away_for_later(library: Library, phot
     assert library.index(photos).n_encoded == 4
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_a_damaged_library_is_set_aside_and_made_again(library: Library, open_library: Open, photos: Path) -> None:
     library.close()
     place = Path(library.store.name)
@@ -177,9 +179,25 @@ def test_an_empty_library_finds_nothing(open_library: Open) -> None:
 def test_where_the_library_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("SEESAY_LIBRARY", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert library_dir() == tmp_path / "seesay" / "library"
+    assert library_place() == tmp_path / "seesay" / "library"
     monkeypatch.setenv("SEESAY_LIBRARY", str(tmp_path / "mine"))
-    assert library_dir() == tmp_path / "mine"
+    assert library_place() == tmp_path / "mine"
+    monkeypatch.setenv("SEESAY_LIBRARY", "postgresql://ada@db/photos")
+    assert library_place() == "postgresql://ada@db/photos"
+    assert library_place(tmp_path / "other") == tmp_path / "other"
+    assert library_place(f"file://{tmp_path}/other") == tmp_path / "other"
+
+
+@pytest.mark.parametrize("use", [Library, recover, SqliteStore])
+@pytest.mark.parametrize("address", ["postgresql://ada:s3cret@db/photos", "mysql://db/photos", "s3://bucket/library"])
+def test_an_address_that_became_a_path_makes_no_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, use: Callable[[Path], object], address: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SeesayError, match=r"://… is no folder to keep a library in\n  allowed: a folder") as refused:
+        use(Path(address))
+    assert "s3cret" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["absent", "file.txt", "x" * 5000, "nul\0l"])

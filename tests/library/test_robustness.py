@@ -103,6 +103,7 @@ def test_two_indexers_that_do_not_see_each_others_lock_corrupt_nothing(
         assert everything(library.store) == uninterrupted
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)
 def test_a_disk_that_fills_up_stops_safely_and_the_same_call_goes_on(
     many: Path, open_library: Open, uninterrupted: dict[str, Any]
 ) -> None:

@@ -28,6 +28,7 @@ from seesay.library.library import Library
 from seesay.library.store import Fingerprint, Tags, Vector
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}
+BLEND = Blend("colours", k=10, weight=0.5, slope=1.0, offset=0.0)
 QUARTERS = np.array([[0, 0, 0.5, 0.5], [0.5, 0, 1, 0.5], [0, 0.5, 0.5, 1], [0.5, 0.5, 1, 1]], np.float32)
 
 
@@ -126,6 +127,21 @@ def index_twice_at_once(library: Path, folder: Path) -> dict[str, list[int]]:
     return {"statuses": [os.waitpid(child, 0)[1]]}
 
 
+class HangingEncoder(ColourEncoder):
+    """Says that it has photos at hand, and does nothing with them until it is told to."""
+
+    def encode_photos(self, images: Sequence[Image.Image]) -> tuple[Vector, list[Tags]]:
+        print("at hand", flush=True)
+        sys.stdin.read()
+        return super().encode_photos(images)
+
+
+def index_and_hang(library: str, folder: Path) -> None:
+    """Index with one thread that gets no further than its first photos."""
+    with Library(library, encoder=HangingEncoder(), second=Corners(BLEND)) as opened:
+        opened.index(folder, workers=1)
+
+
 def _index(library: Path, folder: Path) -> None:
     with Library(library, encoder=ColourEncoder()) as opened:
         opened.index(folder, workers=2)
@@ -161,7 +177,8 @@ def _in_child(act: Callable[[], None], kill_at: int = 0) -> tuple[int, int]:
 
 if __name__ == "__main__":
     action, library, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    act = {
+    act: dict[str, Callable[[], object]] = {
+        "hang": lambda: index_and_hang(os.environ["SEESAY_LIBRARY"], folder),
         "kill": lambda: index_in_children(library, folder, 20),
         "twice": lambda: index_twice_at_once(library, folder),
     }

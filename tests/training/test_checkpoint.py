@@ -195,9 +195,16 @@ def test_another_recipe_is_refused_with_both_sides_named(saved):
         Learner(rate=0.5).load(saved)
 
 
-def test_another_number_of_processes_is_refused_with_both_sides_named(saved):
-    with pytest.raises(SeesayError, match="was written by 1 processes, this run has 2"):
-        Learner().load(saved, rank=1, world=2)
+def test_another_number_of_processes_goes_on_with_the_same_weights_and_draws_of_its_own(saved):
+    one, *two = (Learner() for _ in range(3))
+    one.load(saved)
+    draws = [torch.rand(3).tolist()]
+    for rank, learner in enumerate(two):
+        learner.load(saved, rank=rank, world=2)
+        draws.append(torch.rand(3).tolist())
+        for name, tensor in learner.model.state_dict().items():
+            assert torch.equal(tensor, one.model.state_dict()[name])
+    assert len({tuple(draw) for draw in draws}) == 3  # no two processes drop the same
 
 
 def test_weights_that_are_not_finite_do_not_replace_a_good_checkpoint(saved):

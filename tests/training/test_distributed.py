@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from seesay.errors import SeesayError
+from seesay.layers.sequences import Sequences
 from seesay.training.checkpoint import CHECKPOINT, read_tensors
 from seesay.training.distributed import (
     gather_json,
@@ -22,6 +23,7 @@ from seesay.training.distributed import (
     leave,
     own_share,
     process_group,
+    spread_over_processes,
     sum_gradients,
 )
 from seesay.training.loop import Loss, TrainingInterruptedError, train
@@ -110,6 +112,27 @@ def main(folder):
         torch.manual_seed(rank)
         train(Mean(dropout=0.5), RECIPE, folder / "resumed")
 
+        # Two processes begin what one finishes, in the test.
+        with pytest.raises(TrainingInterruptedError):
+            train(Mean(), RECIPE, folder / "fewer", on_event=interrupt_first_process)
+
+        done = []
+
+        def ready():
+            def work(thing):
+                done.append(thing)
+                if thing == 2:
+                    return Sequences(torch.full((1, 2, 3), 2.0), torch.tensor([[5, 6]]), torch.tensor([2]))
+                return torch.full((thing,), float(thing))
+
+            return work
+
+        made = spread_over_processes(ready, [3, 1, 2, 0])
+        assert done == [[3, 2], [1, 0]][rank]
+        assert [made[0].tolist(), made[1].tolist(), made[3].tolist()] == [[3.0] * 3, [1.0], []]
+        assert (made[2].states.shape, made[2].words.tolist(), made[2].lengths.tolist()) == ((1, 2, 3), [[5, 6]], [2])
+        assert spread_over_processes(lambda: str, [1, 2, 3]) == ["1", "2", "3"]
+
         shard = gather_with_own_gradient(torch.full((rank * 2, 1), 7.0), rank, world)
         assert shard.tolist() == [[7.0], [7.0]]
         assert gather_json({"rank": rank}, world) == [{"rank": 0}, {"rank": 1}]
@@ -147,6 +170,15 @@ def test_two_processes_have_the_losses_and_weights_of_one(two_processes, tmp_pat
     assert expected.keys() == found.keys()
     for key, tensor in expected.items():
         torch.testing.assert_close(found[key], tensor, atol=1e-6, rtol=1e-5)
+
+
+def test_a_run_of_two_processes_is_finished_by_one_with_the_same_weights(two_processes, tmp_path):
+    straight = train(Mean(), RECIPE, tmp_path / "straight")
+    resumed = train(Mean(), RECIPE, two_processes / "fewer")
+    assert resumed.steps == straight.steps
+    expected = tensors_of(tmp_path / "straight")
+    for name, tensor in tensors_of(two_processes / "fewer").items():
+        torch.testing.assert_close(tensor, expected[name], rtol=1e-4, atol=1e-5)
 
 
 def test_one_log_is_written_by_two_processes(two_processes):

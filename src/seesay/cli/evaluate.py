@@ -64,6 +64,9 @@ def evaluate(
     page: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write a page on which words light their regions.")
     ] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="local|auto", help="Compare all pairs on a Ray cluster: one here, or any.")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -198,6 +201,7 @@ def _measure_captions(
 ) -> "list[CaptionEvaluation | RerankingEvaluation]":
     from seesay.captioning import Settings
     from seesay.cli.progress import progress_bar
+    from seesay.cluster import spreading
     from seesay.evaluation.captions import evaluate_captions, training_sentences
     from seesay.evaluation.reranking import evaluate_reranking, given_settings
 
@@ -214,11 +218,12 @@ def _measure_captions(
             )
         )  # fmt: skip
     if references is not None:
-        with progress_bar(f"hypotheses for {collection.name}", quiet=quiet) as on_progress:
+        title = f"hypotheses for {collection.name}"
+        with spreading(options["ray"]) as spread, progress_bar(title, quiet=quiet) as on_progress:
             found.append(
                 evaluate_reranking(
                     captioner, collection, references, protocol, seed=seed, settings=settings, dev=dev,
-                    k_m=given_settings(settings, options["k"], options["m"]), on_progress=on_progress,
+                    k_m=given_settings(settings, options["k"], options["m"]), spread=spread, on_progress=on_progress,
                 )
             )  # fmt: skip
     return found
@@ -228,13 +233,19 @@ def _measure_retrieval(
     model: "Matcher", collection: "Collection", protocol: str, options: dict[str, Any]
 ) -> "Evaluation":
     from seesay.cli.progress import progress_bar
+    from seesay.cluster import spreading
     from seesay.evaluation.protocols import evaluate_retrieval
 
     quiet, seed, way = options["as_json"], options["seed"], _normalisation(model, options["normalise"])
     if way is None:
-        with progress_bar(f"features of {collection.name}", quiet=quiet) as on_progress:
-            return evaluate_retrieval(model, collection, protocol, seed=seed, on_progress=on_progress)
+        title = f"features of {collection.name}"
+        with spreading(options["ray"]) as spread, progress_bar(title, quiet=quiet) as on_progress:
+            return evaluate_retrieval(model, collection, protocol, seed=seed, spread=spread, on_progress=on_progress)
     captioner: Any = model
+    if options["ray"]:  # whose workers have no bar to show
+        with spreading(options["ray"]) as spread:
+            score = partial(captioner.score, normalise=way)
+            return evaluate_retrieval(model, collection, protocol, seed=seed, score=score, spread=spread)
     with progress_bar(f"likelihoods of {collection.name}", "words", quiet=quiet) as on_progress:
         score = partial(captioner.score, normalise=way, on_progress=on_progress)
         return evaluate_retrieval(model, collection, protocol, seed=seed, score=score)

@@ -25,6 +25,10 @@ def features(
     crop: Annotated[str, typer.Option(help="squash, mirror or ten-crop.")] = "squash",
     maps: Annotated[bool, typer.Option("--maps/--no-maps", help="Keep the final map too, for regions.")] = False,
     workers: Annotated[int, typer.Option(min=0, metavar="N", help="Threads; 0 takes one per core.")] = 0,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="local|auto", help="Compute on a Ray cluster: one on this machine, or the one there is."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a sentence.")] = False,
 ) -> None:
     """Compute the features of every picture of a collection, once. Interrupted, it goes on where it was."""
@@ -32,6 +36,7 @@ def features(
     from seesay.cli.progress import progress_bar
     from seesay.images.extraction import FeatureStore, extract
     from seesay.images.features import FeatureSpec
+    from seesay.remote import as_url
 
     collection = data.load(source, images=images)
     if split != "all":
@@ -39,7 +44,7 @@ def features(
     spec = FeatureSpec(backbone, size, crop, str(backbone_weights or ""))
     store = FeatureStore(spec, outputs=("pooled", "map") if maps else ("pooled",))
     with progress_bar(f"features of {collection.name}", quiet=as_json) as on_progress:
-        done = extract(collection.images, store, workers=workers, on_progress=on_progress)
+        done = extract(collection.images, store, workers=workers, ray=ray, on_progress=on_progress)
     n_missing = len(collection) - len(collection.images)
     summary = {
         "collection": collection.name,
@@ -47,13 +52,13 @@ def features(
         "computed": done.n_computed,
         "failures": {str(path): why for path, why in done.failures.items()},
         "missing": n_missing,
-        "store": str(store.folder),
+        "store": as_url(store.shared or store.folder),
     }
     if as_json:
         typer.echo(json.dumps(summary, indent=2, ensure_ascii=False))
     else:
         typer.echo(
-            f"{len(done.keys) - len(done.failures)} pictures have features in {store.folder} "
+            f"{len(done.keys) - len(done.failures)} pictures have features in {as_url(store.shared or store.folder)} "
             f"({done.n_computed} computed in this run)"
         )
         for path, why in done.failures.items():

@@ -8,12 +8,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seesay.remote import as_url
+
 if TYPE_CHECKING:
     from seesay.library.index import Indexed
 
+
+def _check_place(place: str | None) -> str | None:
+    from seesay.library.address import refuse_password
+
+    return refuse_password(place)
+
+
 Place = Annotated[
-    Path | None,
-    typer.Option("--library", metavar="DIR", help="The library, where it is not SEESAY_LIBRARY or your own."),
+    str | None,
+    typer.Option(
+        "--library",
+        metavar="DIR|URL",
+        callback=_check_place,
+        help="The library, where it is not SEESAY_LIBRARY or your own: a folder, or postgresql://USER@HOST/DATABASE.",
+    ),
 ]
 
 
@@ -30,6 +44,10 @@ def index(
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Try again what could not be used last time.")] = False,
     workers: Annotated[int, typer.Option(min=0, metavar="N", help="Threads; 0 takes one per core.")] = 0,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="local|auto", help="Encode on a Ray cluster: one on this machine, or the one there is."),
+    ] = None,
     model: Annotated[
         str | None, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights for a library that is empty yet.")
     ] = None,
@@ -52,14 +70,14 @@ def index(
         for folder in wanted:
             with progress_when_needed(f"indexing {printable(folder)}", quiet=as_json) as on_progress:
                 done = opened.index(
-                    folder, exclude=exclude or None, retry=retry, workers=workers, on_progress=on_progress
+                    folder, exclude=exclude or None, retry=retry, workers=workers, ray=ray, on_progress=on_progress
                 )
             reports.append((folder, done))
             if not as_json:
-                typer.echo(f"{folder}: {describe(done)}")
+                typer.echo(f"{printable(folder)}: {describe(done)}")
                 complain(done)
         if as_json:
-            report = [{"folder": str(folder), **_table(done)} for folder, done in reports]
+            report = [{"folder": as_url(folder), **_table(done)} for folder, done in reports]
             typer.echo(json.dumps({"library": opened.store.name, "folders": report}, indent=2))
     if any(done.failures or done.unreadable for _, done in reports):
         raise typer.Exit(1)
@@ -124,8 +142,8 @@ def _table(done: "Indexed") -> dict[str, Any]:
         "changed": done.n_changed,
         "removed": done.n_removed,
         "encoded": done.n_encoded,
-        "failures": [{"path": str(failure.path), "reason": failure.reason} for failure in done.failures],
-        "unreadable": {str(folder): why for folder, why in done.unreadable.items()},
+        "failures": [{"path": as_url(failure.path), "reason": failure.reason} for failure in done.failures],
+        "unreadable": {as_url(folder): why for folder, why in done.unreadable.items()},
     }
 
 
@@ -136,4 +154,4 @@ def printable(path: Path) -> str:
         >>> printable(Path("/photos/new\\nline \\x1b[31m caf\\udce9 ü.jpg"))
         '/photos/new\\\\nline \\\\x1b[31m caf\\\\udce9 ü.jpg'
     """
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in str(path))
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in as_url(path))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from seesay.cli.index import Place, complain, describe, printable, progress_when_needed
+from seesay.remote import as_url
 
 app = typer.Typer(help="See what the library of photos holds, and mend it.", no_args_is_help=True)
 
@@ -18,6 +19,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text
 def status(library: Place = None, as_json: AsJson = False) -> None:
     """Say where the library is, what is in it, and whether it fits the installed weights."""
     from seesay.library.library import Library
+    from seesay.library.places import exists
 
     with Library(library) as opened:
         found = opened.status()
@@ -30,9 +32,9 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
             **asdict(found.counts),
             "folders": [
                 {
-                    "folder": str(folder.path),
+                    "folder": as_url(folder.path),
                     "exclude": folder.exclude,
-                    "exists": folder.path.is_dir(),
+                    "exists": exists(folder.path),
                     **asdict(counts),
                 }
                 for folder, counts in found.folders
@@ -48,7 +50,7 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
         if found.second:
             typer.echo(f"regions   {found.second}")
         for folder, counts in found.folders:
-            absent = "" if folder.path.is_dir() else ", not there"
+            absent = "" if exists(folder.path) else ", not there"
             left_out = f", without {', '.join(folder.exclude)}" if folder.exclude else ""
             typer.echo(f"folder    {printable(folder.path)}: {counts.photos:,} photos{absent}{left_out}")
         if not found.folders:
@@ -74,7 +76,7 @@ def failures(
     with Library(library) as opened:
         found = opened.failures(folders or ())
     if as_json:
-        rows = [{"path": str(failure.path), "reason": failure.reason, "hint": failure.hint} for failure in found]
+        rows = [{"path": as_url(failure.path), "reason": failure.reason, "hint": failure.hint} for failure in found]
         typer.echo(json.dumps(rows, indent=2))
         return
     for failure in found:
@@ -114,9 +116,10 @@ def rebuild(
     """
     from seesay.library.database import recover
     from seesay.library.library import Library
-    from seesay.library.places import library_dir
+    from seesay.library.places import library_place
 
-    if kept := recover(library or library_dir()):
+    place = library_place(library)
+    if isinstance(place, Path) and (kept := recover(place)):
         typer.echo(f"seesay: the damaged library is kept as {kept}", err=True)
     failed = False
     with Library(library, model=model) as opened:

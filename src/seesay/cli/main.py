@@ -1,5 +1,6 @@
 """The command line: `seesay COMMAND …`. Commands import what is heavy only when they run."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -67,6 +68,12 @@ def run(arguments: list[str] | None = None) -> None:
         app(arguments, prog_name="seesay")
     except SeesayError as error:
         typer.echo(f"seesay: {error}", err=True)
+        from seesay.cluster import ClusterGoneError
+
+        if isinstance(error, ClusterGoneError):  # Ray's threads, left behind by their cluster, crash an orderly end
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(2)
         sys.exit(2)
     except SystemExit as end:
         if _was_interrupted(end):  # typer has made an exit of it

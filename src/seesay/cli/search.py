@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seesay.cli.index import Place, complain, describe, printable, progress_when_needed
+from seesay.remote import as_url, is_remote
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -94,7 +95,7 @@ def search(
             _print_json(opened, answers, many=(things or [""])[0] == "-")
         elif paths0:
             for _, results in answers:
-                typer.echo(b"".join(os.fsencode(result.path) + b"\0" for result in results), nl=False)
+                typer.echo(b"".join(os.fsencode(as_url(result.path)) + b"\0" for result in results), nl=False)
         else:
             _print_lines(answers)
     if not any(results for _, results in answers):
@@ -142,7 +143,7 @@ def _refuse_beside_regions(others: Mapping[str, object]) -> None:
 
 def _is_folder(thing: str) -> bool:
     try:
-        return Path(thing).expanduser().is_dir()
+        return is_remote(thing) or Path(thing).expanduser().is_dir()
     except (OSError, ValueError):  # a sentence too long for a name
         return False
 
@@ -213,7 +214,7 @@ def _rows(results: Sequence["Result"]) -> Iterator[dict[str, Any]]:
         photo = result.photo
         yield {
             "id": photo.id,
-            "path": str(photo.path),
+            "path": as_url(photo.path),
             "score": round(result.score, 4),
             "word": result.word,
             "date": photo.date,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from seesay import remote
 from seesay.errors import SeesayError
 
 SUFFIXES: Final = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
@@ -48,7 +49,8 @@ class Photos:
     """
 
     def __init__(self, root: Path, *, flickr_ids: bool = False) -> None:
-        if not root.is_dir():
+        root = remote.as_path(root)
+        if not (remote.exists(root) if remote.is_remote(root) else root.is_dir()):
             raise SeesayError(
                 f"there is no folder {root} to find the images in",
                 allowed="the folder that holds the images, or one or two above it",
@@ -101,6 +103,11 @@ class Photos:
         if folder not in self._listings:
             files: list[str] = []
             folders: list[str] = []
+            if remote.is_remote(folder):
+                for found in remote.list_folder(Path(folder)):
+                    (folders if found.is_folder else files).append(found.path.name)
+                self._listings[folder] = frozenset(files), tuple(sorted(folders))
+                return self._listings[folder]
             try:
                 with os.scandir(folder) as entries:
                     for entry in entries:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from seesay.cluster import Spread, spread_here
 from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.images.extraction import FeatureTable, Progress, features_of
@@ -156,6 +157,7 @@ def evaluate_retrieval(
     *,
     seed: int | None = None,
     score: Callable[[Tensor, Any], Tensor] | None = None,
+    spread: Spread = spread_here,
     store: Path | None = None,
     on_progress: Progress | None = None,
 ) -> Evaluation:
@@ -167,6 +169,7 @@ def evaluate_retrieval(
         protocol: One of `PROTOCOLS`.
         seed: Draws the images of a protocol at random; None takes them in their order.
         score: How encoded pictures and sentences are scored; `model.score` where nothing else is given.
+        spread: Where they are scored, a block of pictures at a time: by default here (`seesay.cluster`).
         store: The folder of the feature store, where it is not the user's own.
         on_progress: Called with the pictures that have features, and all.
 
@@ -177,12 +180,16 @@ def evaluate_retrieval(
     seconds: dict[str, float] = {}
     with timed("features", seconds):
         whole = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
-    folds = ((partial(_scores, model, source, score), source.image_of) for source in divide(whole, wanted.n_folds))
+    folds = (
+        (partial(_scores, model, source, score, spread), source.image_of) for source in divide(whole, wanted.n_folds)
+    )
     return rank_folds(folds, wanted, seed, len(whole.collection), len(whole.sentences), seconds)
 
 
-def _scores(model: Matcher, source: Source, score: Callable[[Tensor, Any], Tensor] | None) -> NDArray[np.floating[Any]]:
-    found: NDArray[np.floating[Any]] = score_all(model, source, score=score).numpy()
+def _scores(
+    model: Matcher, source: Source, score: Callable[[Tensor, Any], Tensor] | None, spread: Spread
+) -> NDArray[np.floating[Any]]:
+    found: NDArray[np.floating[Any]] = score_all(model, source, score=score, spread=spread).numpy()
     return found
 
 

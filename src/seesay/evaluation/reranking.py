@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay.captioning import Settings, caption_images, refine_pictures
+from seesay.cluster import Spread, spread_here
 from seesay.consensus import KS, PAPER_K_M, Consensus, Metric, choose_k_m, nearest, oracle_scores, rerank
 from seesay.data import Collection
 from seesay.errors import SeesayError
@@ -180,6 +181,7 @@ def evaluate_reranking(
     settings: Settings | None = None,
     k_m: Mapping[Metric, Setting] | None = None,
     dev: Collection | None = None,
+    spread: Spread = spread_here,
     store: Path | None = None,
     on_progress: Progress | None = None,
 ) -> RerankingEvaluation:
@@ -194,6 +196,7 @@ def evaluate_reranking(
         settings: How hypotheses are written; as the weights say where it is not given.
         k_m: Neighbours and captions of each similarity; as `given_settings` has them where it is not given.
         dev: A split on which to choose them instead.
+        spread: Where sentences are compared, a block of them at a time: by default here (`seesay.cluster`).
         store: The folder of the feature store, where it is not the user's own.
         on_progress: Called with what is done and all, one thing after the other.
     """
@@ -213,7 +216,7 @@ def evaluate_reranking(
     with timed("hypotheses", seconds):
         hypotheses = write_hypotheses(model, source, settings, on_progress=on_progress)
     with timed("reranking", seconds):
-        rows = measure_orders(model, bank, source, hypotheses, k_m)
+        rows = measure_orders(model, bank, source, hypotheses, k_m, spread)
     return RerankingEvaluation(
         protocol=wanted,
         seed=seed,
@@ -229,7 +232,12 @@ def evaluate_reranking(
 
 
 def measure_orders(
-    model: Captioner, bank: Bank, source: Source, hypotheses: Hypotheses, k_m: Mapping[Metric, Setting]
+    model: Captioner,
+    bank: Bank,
+    source: Source,
+    hypotheses: Hypotheses,
+    k_m: Mapping[Metric, Setting],
+    spread: Spread = spread_here,
 ) -> tuple[Row, ...]:
     """The figures of the hypotheses that stand first: by BLEU, by CIDEr, and by the oracle of each."""
     references = references_of(source)
@@ -243,7 +251,8 @@ def measure_orders(
     reranked, best_possible = [], []
     for metric, name in NAMES.items():
         near = nearest(refined, bank.vectors, k_m[metric].k)
-        scores = Consensus(bank.captions, metric).similarities(hypotheses, near).scores(k_m[metric].m)
+        compared = Consensus(bank.captions, metric).similarities(hypotheses, near, spread=spread)
+        scores = compared.scores(k_m[metric].m)
         reranked.append(Row(f"reranked by {name}", measure(scores), k_m[metric]))
         best_possible.append(Row(f"oracle by {name}", measure(oracle_scores(hypotheses, references, metric))))
     return (*reranked, *best_possible)

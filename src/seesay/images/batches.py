@@ -1,10 +1,11 @@
 """Work on many pictures, a few at a time, in threads: decoding and computing overlap without queues between them."""
 
-import os
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TypeVar
+
+from seesay.files import n_cores
 
 BATCH = 4  # small enough for a core's cache: larger batches are slower on a CPU
 
@@ -43,8 +44,3 @@ def work_in_batches(
                 yield future.result()
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def n_cores() -> int:
-    """Those that this process may use, where the system says so."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

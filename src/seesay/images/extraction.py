@@ -4,15 +4,18 @@ import hashlib
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 from PIL import Image
 
+from seesay import remote
+from seesay.cluster import join
 from seesay.errors import SeesayError
-from seesay.files import cache_dir
-from seesay.images.batches import work_in_batches
+from seesay.files import cache_dir, features_place
+from seesay.images.batches import BATCH, work_in_batches
 from seesay.images.features import OUTPUTS, Features, FeatureSpec, check_outputs, compute, pool_map
 from seesay.images.io import open_image
 from seesay.images.store import Array, RowStore
@@ -23,6 +26,8 @@ Progress = Callable[[int, int], None]
 
 def content_key(path: Path) -> str:
     """The digest of a file's bytes: the same picture under another name has the same features."""
+    if remote.is_remote(path):
+        return hashlib.sha256(remote.read(path)).hexdigest()[:32]
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()[:32]
@@ -31,15 +36,27 @@ def content_key(path: Path) -> str:
 
 
 class FeatureStore:
-    """The features of one specification on disk: one `RowStore` per output."""
+    """The features of one specification on disk: one `RowStore` per output.
+
+    Args:
+        root: By default where `SEESAY_FEATURES` says, else the cache. Features in object storage have a copy there.
+    """
 
     def __init__(self, spec: FeatureSpec, *, root: Path | None = None, outputs: Sequence[str] = ("pooled",)) -> None:
         check_outputs(outputs, spec.crop)
         self.spec = spec
         self.outputs = tuple(outputs)
         self.schemes = tuple(output for output in outputs if output not in OUTPUTS)
-        self.folder = (root or cache_dir() / "features") / spec.name
-        self._stores = {output: RowStore(self.folder / output) for output in outputs}
+        self.shared: Path | None = None
+        if root is None:
+            chosen = features_place()
+            root = cache_dir() / "features" if chosen is None or remote.is_remote(chosen) else chosen
+            self.shared = chosen / spec.name if chosen and remote.is_remote(chosen) else None
+        self.folder = root / spec.name
+        self._stores = {output: self._open(output) for output in outputs}
+
+    def _open(self, output: str) -> RowStore:
+        return RowStore(self.folder / output, shared=self.shared / output if self.shared else None)
 
     def missing(self, keys: Sequence[str]) -> list[str]:
         """Those of `keys` for which any output is absent or damaged."""
@@ -56,7 +73,7 @@ class FeatureStore:
             absent = self._stores[scheme].missing(keys)
             if not absent:
                 continue
-            maps = RowStore(self.folder / "map")
+            maps = self._open("map")
             without_map = set(maps.missing(absent))
             ready = [key for key in absent if key not in without_map]
             for start in range(0, len(ready), SHARD):
@@ -83,19 +100,30 @@ class Extraction:
 
 
 def extract(
-    paths: Sequence[Path], store: FeatureStore, *, workers: int = 0, on_progress: Progress | None = None
+    paths: Sequence[Path],
+    store: FeatureStore,
+    *,
+    workers: int = 0,
+    ray: str | None = None,
+    on_progress: Progress | None = None,
 ) -> Extraction:
     """Compute and store the features of every picture that the store does not hold.
 
     Each worker thread decodes a few pictures and runs the network on them with one thread of its own, so that decoding
     and computing overlap without queues between them. Shards are written as they fill up, also when interrupted: the
     same call goes on where it was.
+
+    Args:
+        workers: Threads, or workers of a cluster on this machine; 0 takes one per core.
+        ray: The Ray cluster that does the computing (`seesay.cluster.join`); this process alone reads keys and writes.
     """
     keys: dict[Path, str | None] = {}
     failures: dict[Path, str] = {}
     for path in dict.fromkeys(paths):
         try:
             keys[path] = content_key(path)
+        except remote.UnreachableError:
+            raise  # it says nothing about the picture
         except SeesayError as error:
             keys[path], failures[path] = None, error.what
     by_key = {key: path for path, key in keys.items() if key is not None}
@@ -109,7 +137,7 @@ def extract(
         waiting: list[tuple[str, dict[str, Array]]] = []
         unusable: dict[str, str] = {}
         try:
-            with closing(_compute_all([(key, by_key[key]) for key in todo], store, workers)) as outcomes:
+            with closing(_compute_all([(key, by_key[key]) for key in todo], store, workers, ray)) as outcomes:
                 for key, outcome in outcomes:
                     n_done += 1
                     if isinstance(outcome, SeesayError):
@@ -139,9 +167,34 @@ def _flush(store: FeatureStore, waiting: list[tuple[str, dict[str, Array]]]) -> 
 Outcome = tuple[str, dict[str, Array] | SeesayError]
 
 
-def _compute_all(todo: list[tuple[str, Path]], store: FeatureStore, workers: int) -> Generator[Outcome, None, None]:
-    spec = store.spec
+def _compute_all(
+    todo: list[tuple[str, Path]], store: FeatureStore, workers: int, ray: str | None
+) -> Generator[Outcome, None, None]:
+    make = partial(_ready_to_compute, store.spec, store.schemes)
+    if ray is not None:
+        make = partial(_ready_to_compute, store.spec, store.schemes, alone=True)
+        batches = [todo[start : start + BATCH] for start in range(0, len(todo), BATCH)]
+        with join(ray, workers) as cluster, closing(cluster.work(make, batches)) as made:
+            for outcomes in made:
+                yield from outcomes
+        return
+    threads_before = torch.get_num_threads()
+    try:
+        work, alone = make(), partial(torch.set_num_threads, 1)
+        with closing(work_in_batches(todo, work, workers, prepare_thread=alone)) as finished:
+            for outcomes in finished:
+                yield from outcomes
+    finally:
+        torch.set_num_threads(threads_before)
+
+
+def _ready_to_compute(
+    spec: FeatureSpec, schemes: Sequence[str], *, alone: bool = False
+) -> Callable[[list[tuple[str, Path]]], list[Outcome]]:
+    """Load the network, and give what computes the features of a few pictures; `alone` in a process of its own."""
     backbone = spec.load_backbone()
+    if alone:
+        torch.set_num_threads(1)
 
     def work(batch: list[tuple[str, Path]]) -> list[Outcome]:
         outcomes: list[Outcome] = []
@@ -149,20 +202,16 @@ def _compute_all(todo: list[tuple[str, Path]], store: FeatureStore, workers: int
         for key, path in batch:
             try:
                 opened.append((key, open_image(path, at_least=spec.pixels)))
+            except remote.UnreachableError:
+                raise
             except SeesayError as error:
                 outcomes.append((key, error))
         if opened:
-            rows = compute([image for _, image in opened], backbone, spec.crop, store.schemes)
+            rows = compute([image for _, image in opened], backbone, spec.crop, schemes)
             outcomes += [(key, {name: row[i] for name, row in rows.items()}) for i, (key, _) in enumerate(opened)]
         return outcomes
 
-    threads_before = torch.get_num_threads()
-    try:
-        with closing(work_in_batches(todo, work, workers, prepare_thread=lambda: torch.set_num_threads(1))) as batches:
-            for outcomes in batches:
-                yield from outcomes
-    finally:
-        torch.set_num_threads(threads_before)
+    return work
 
 
 class FeatureTable:

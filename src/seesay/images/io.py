@@ -19,6 +19,7 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
+from seesay import remote
 from seesay.errors import SeesayError
 
 FORMATS: Final = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "HEIC")
@@ -99,6 +100,8 @@ def open_image(
 
 
 def _open_file(path: Path) -> BinaryIO:
+    if remote.is_remote(path):
+        return BytesIO(remote.read(path))
     try:
         # A pipe or a device could block or never end, so only regular files are opened at all.
         if path.is_dir():

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay import remote
 from seesay.errors import SeesayError
 from seesay.files import replace_atomically
 
@@ -23,6 +24,10 @@ Array = NDArray[np.float16]
 
 class RowStore:
     """A folder of equally shaped float16 rows, read through memory maps.
+
+    Args:
+        shared: A folder of object storage that every shard is copied to, and from: what others have written there is
+            not computed again here.
 
     Example:
         >>> import tempfile
@@ -34,15 +39,22 @@ class RowStore:
         (['c'], [[3.0, 4.0], [1.0, 2.0]])
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, shared: Path | None = None) -> None:
         self.folder = folder
+        self.shared = shared
         self._candidates: dict[str, list[tuple[str, int, int]]] = {}  # key → shard, row, checksum; not yet verified
         self._places: dict[str, tuple[str, int]] = {}  # key → shard, row; verified
         self._maps: dict[str, Array] = {}
         self.refresh()
 
     def refresh(self) -> None:
-        """Take in the shards that other processes have finished since."""
+        """Take in the shards that other processes, or other machines, have finished since."""
+        if self.shared is not None and remote.exists(self.shared):
+            for entry in remote.list_folder(self.shared):
+                if entry.path.suffix == ".json" and not (self.folder / entry.path.name).exists():
+                    for path in (entry.path.with_suffix(".npy"), entry.path):
+                        with replace_atomically(self.folder / path.name) as temporary:
+                            temporary.write_bytes(remote.read(path))
         for index in sorted(self.folder.glob("*.json")):
             if index.stem not in self._maps:
                 self._open_shard(index)
@@ -84,6 +96,9 @@ class RowStore:
             np.save(file, rows, allow_pickle=False)
         with replace_atomically(self.folder / f"{shard}.json") as temporary:
             temporary.write_text(json.dumps({"keys": list(keys), "crc32": [zlib.crc32(row.tobytes()) for row in rows]}))
+        if self.shared is not None:
+            for name in (f"{shard}.npy", f"{shard}.json"):
+                remote.write(self.shared / name, (self.folder / name).read_bytes())
         self._open_shard(self.folder / f"{shard}.json")
 
     def read(self, keys: Sequence[str]) -> Array:

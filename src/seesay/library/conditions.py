@@ -1,19 +1,43 @@
-"""Filters as SQL."""
+"""Filters as SQL, in the dialect of each store."""
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from seesay.library.store import Filter
 from seesay.library.tags import SHOWN
 
 
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Where databases differ in what they are asked; a value is written `?` in both.
+
+    Attributes:
+        one_of: That what stands before it is among the numbers of one value.
+        numbers: Numbers as that value.
+        holds: That bytes or a text holds another.
+    """
+
+    one_of: str
+    numbers: Callable[[Iterable[int]], Any]
+    holds: str
+
+
+SQLITE: Final = Dialect(
+    "IN (SELECT value FROM json_each(?))",
+    lambda numbers: json.dumps([int(number) for number in numbers]),
+    "instr({}, ?)",
+)
+POSTGRES: Final = Dialect("= ANY (?)", lambda numbers: [int(number) for number in numbers], "position(? IN {}) > 0")
+
+
 def below(folders: Sequence[Path], column: str = "path") -> tuple[str, list[bytes]]:
     """The condition that a path lies below one of some folders; none given, everywhere."""
     if not folders:
-        return "1", []
+        return "TRUE", []
     parameters: list[bytes] = []
     for folder in folders:
         start = os.fsencode(folder).rstrip(b"/") + b"/"
@@ -21,17 +45,17 @@ def below(folders: Sequence[Path], column: str = "path") -> tuple[str, list[byte
     return "(" + " OR ".join([f"({column} >= ? AND {column} < ?)"] * len(folders)) + ")", parameters
 
 
-def conditions(where: Filter) -> tuple[str, list[Any]]:
+def conditions(where: Filter, dialect: Dialect) -> tuple[str, list[Any]]:
     """The condition that a photo p with its content c passes a filter."""
     passes, parameters = below(where.folders, "p.path")
     needed: list[str] = [passes]
     values: list[Any] = [*parameters]
     if where.within:
-        needed.append("instr(p.path, ?)")
+        needed.append(dialect.holds.format("p.path"))
         values.append(b"/" + os.fsencode(where.within).strip(b"/") + b"/")
     if where.during:
-        needed.append("substr(p.date, 1, ?) = ?")
-        values += [len(where.during), where.during]
+        needed.append("p.date >= ? AND p.date < ?")
+        values += [where.during, where.during + "~"]  # "~" follows everything that dates are written with
     if where.after:
         needed.append("p.date >= ?")
         values.append(where.after)
@@ -39,12 +63,11 @@ def conditions(where: Filter) -> tuple[str, list[Any]]:
         needed.append("p.date < ?")
         values.append(where.before)
     if where.camera:
-        needed.append("instr(lower(c.camera), ?)")
+        needed.append(dialect.holds.format("lower(c.camera)"))
         values.append(where.camera.lower())
     if where.classes:
         needed.append(
-            "EXISTS (SELECT 1 FROM tags t WHERE t.content = c.id AND t.probability >= ? "
-            "AND t.class IN (SELECT value FROM json_each(?)))"
+            f"EXISTS (SELECT 1 FROM tags t WHERE t.content = c.id AND t.probability >= ? AND t.class {dialect.one_of})"
         )
-        values += [SHOWN, json.dumps(where.classes)]
+        values += [SHOWN, dialect.numbers(where.classes)]
     return " AND ".join(needed), values

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from seesay.errors import SeesayError
+from seesay.library.address import check_folder
 from seesay.library.migrations import migrate
 
 FILE = "library.db"
@@ -41,7 +42,7 @@ class Database:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder = check_folder(folder)
         self._own = threading.local()
         self._connections: list[sqlite3.Connection] = []
         try:

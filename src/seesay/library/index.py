@@ -5,16 +5,23 @@ path, nothing is computed. The rest is decoded once, for the thumbnail and for t
 is one transaction: whatever ends the process, what was written before stays and is not computed again.
 """
 
-from collections.abc import Callable
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from seesay.errors import SeesayError
 from seesay.library.cascade import Rescorer
 from seesay.library.encoding import Encoder
 from seesay.library.scan import Listing, scan
+from seesay.library.sharing import SharedStore
 from seesay.library.store import Failure, File, Folder, Store, as_path
+
+if TYPE_CHECKING:
+    from seesay.cluster import Cluster
+    from seesay.library.intake import Work
 
 Progress = Callable[[int, int], None]
 
@@ -51,6 +58,7 @@ def index_folder(
     below: Path | None = None,
     retry: bool = False,
     workers: int = 0,
+    ray: str | None = None,
     on_progress: Progress | None = None,
 ) -> Indexed:
     """Bring the library up to date with one folder. The caller holds the right to write.
@@ -61,24 +69,30 @@ def index_folder(
         second: The second stage of search, whose vectors of regions the store holds.
         below: The part of it to look at, by default the whole.
         retry: Try again what could not be used, though it has not changed.
-        workers: Threads; 0 takes one per core.
+        workers: Threads, or workers of a cluster on this machine; 0 takes one per core.
+        ray: The Ray cluster that encodes (`seesay.cluster.join`); this process alone looks for photos and writes.
         on_progress: Told how many of the files that had to be looked at are done.
 
     Raises:
         SeesayError: The folder is not there, or it is empty where the library knows photos of it.
     """
     start = below or folder.path
+    waiting = store.waiting(start) if isinstance(store, SharedStore) else []
     listing = scan(folder, below)
     known = store.files(start)
     done = Indexed(n_found=len(listing.files))
     done.unreadable = {as_path(path): why for path, why in listing.unreadable.items()}
     _forget_missing(store, start, listing, known, done)
+    # What an indexer that was stopped has left in the queue may be gone by now, or left out.
+    store.forget([path for path in waiting if path not in listing.files and not listing.is_hidden(path)])
     failed = {failure.file.path for failure in store.failures([start])} if retry else set()
     todo = [file for path, file in listing.files.items() if known.get(path) != file or path in failed]
-    if todo:
-        _encode_all(store, todo, known, encoder, second, done, workers, on_progress)
+    if todo or waiting:
+        _encode_all(store, start, todo, known, encoder, second, done, workers, ray, on_progress)
     if todo or done.n_removed:
         store.drop_unused()
+    if isinstance(store, SharedStore):
+        store.settle()
     return done
 
 
@@ -97,40 +111,88 @@ def _forget_missing(store: Store, start: Path, listing: Listing, known: dict[byt
 
 def _encode_all(
     store: Store,
+    start: Path,
     todo: list[File],
     known: dict[bytes, File],
     encoder: Encoder,
     second: Rescorer | None,
     done: Indexed,
     workers: int,
+    ray: str | None,
     on_progress: Progress | None,
 ) -> None:
+    n_done = 0
+    if on_progress:
+        on_progress(0, len(todo))
+    with ExitStack() as stack:
+        if ray is not None:
+            from seesay.cluster import join
+
+            cluster = stack.enter_context(join(ray, workers))
+            written = stack.enter_context(closing(_write_from(cluster, store, todo, encoder, second)))
+        else:
+            prepare = stack.enter_context(encoder.at_work())
+            if second:
+                stack.enter_context(second.at_work())
+            written = stack.enter_context(closing(_write_all(store, start, todo, encoder, second, workers, prepare)))
+        for work, left in written:
+            done.n_encoded += len(work.batch.contents)
+            done.failures += work.batch.failures
+            for file in {file.path for file, _ in work.batch.photos} - {file.path for file, _ in left}:
+                if file in known:
+                    done.n_changed += 1
+                else:
+                    done.n_added += 1
+            n_done += len(work.batch.photos) + len(work.batch.failures) - len(left)
+            if on_progress:
+                on_progress(min(n_done, len(todo)), len(todo))
+
+
+def _write_all(
+    store: Store,
+    start: Path,
+    todo: list[File],
+    encoder: Encoder,
+    second: Rescorer | None,
+    workers: int,
+    prepare: Callable[[], None],
+) -> "Generator[tuple[Work, list[tuple[File, str]]], None, None]":
+    """Write batch after batch, and give each with what of it was not written because its content was dropped."""
     # Opening pictures needs packages that a library which is up to date can do without.
     from seesay.images.batches import work_in_batches
     from seesay.library.intake import Intake
 
-    total, n_done = len(todo), 0
-    if on_progress:
-        on_progress(0, total)
+    if isinstance(store, SharedStore):
+        from seesay.library.claims import work_on_claims
+
+        store.enqueue(todo)
+        yield from work_on_claims(store, start, Intake(encoder, store.digests(), second), workers, prepare)
+        return
     while todo:
         again: list[File] = []
         intake = Intake(encoder, store.digests(), second)
-        with (
-            encoder.at_work() as prepare,
-            second.at_work() if second else nullcontext(),
-            closing(work_in_batches(todo, intake, workers, prepare_thread=prepare)) as finished,
-        ):
+        with closing(work_in_batches(todo, intake, workers, prepare_thread=prepare)) as finished:
             for work in finished:
                 left = store.write(work.batch)
                 again += [*work.waiting, *(file for file, _ in left)]
-                done.n_encoded += len(work.batch.contents)
-                done.failures += work.batch.failures
-                for file in {file.path for file, _ in work.batch.photos} - {file.path for file, _ in left}:
-                    if file in known:
-                        done.n_changed += 1
-                    else:
-                        done.n_added += 1
-                n_done += len(work.batch.photos) + len(work.batch.failures) - len(left)
-                if on_progress:
-                    on_progress(n_done, total)
+                yield work, left
+        todo = again
+
+
+def _write_from(
+    cluster: "Cluster", store: Store, todo: list[File], encoder: Encoder, second: Rescorer | None
+) -> "Generator[tuple[Work, list[tuple[File, str]]], None, None]":
+    """Write what the workers of a cluster make; as `_write_all`."""
+    from seesay.images.batches import BATCH
+    from seesay.library.intake import ready_to_take_in
+
+    while todo:
+        again: list[File] = []
+        batches = [todo[start : start + BATCH] for start in range(0, len(todo), BATCH)]
+        make = partial(ready_to_take_in, encoder, frozenset(store.digests()), second)
+        with closing(cluster.work(make, batches)) as finished:
+            for work in finished:
+                left = store.write(work.batch)
+                again += [*work.waiting, *(file for file, _ in left)]
+                yield work, left
         todo = again

@@ -3,13 +3,15 @@
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from seesay import remote
 from seesay.errors import SeesayError
 from seesay.images.io import open_image
 from seesay.library.cascade import Rescorer, encode_both
@@ -17,6 +19,7 @@ from seesay.library.encoding import Encoder
 from seesay.library.metadata import Metadata, read_metadata
 from seesay.library.store import Batch, Content, Failure, File, as_path
 from seesay.library.thumbnails import make_thumbnail
+from seesay.remote import UnreachableError
 
 LARGEST = 500_000_000
 """Bytes of a file that are read; no photo is larger."""
@@ -46,7 +49,7 @@ class _Opened:
 class Intake:
     """Makes a batch of a few files; several threads share it."""
 
-    def __init__(self, encoder: Encoder, digests: set[str], second: Rescorer | None = None) -> None:
+    def __init__(self, encoder: Encoder, digests: Container[str], second: Rescorer | None = None) -> None:
         self.encoder = encoder
         self.second = second
         self._pixels = max(encoder.pixels, second.pixels) if second else encoder.pixels
@@ -57,64 +60,102 @@ class Intake:
     def __call__(self, files: list[File]) -> Work:
         work = Work()
         opened: list[_Opened] = []
-        for file in files:
-            try:
-                # As the disk shows it when it is read: a file that changes meanwhile is looked at again next time.
-                file, data = _read(file)
-                digest = hashlib.sha256(data).hexdigest()[:32]
-                if digest in self._known:
-                    work.batch.photos.append((file, digest))
-                elif not self._take(digest):
-                    work.waiting.append(file)
-                else:
-                    image = open_image(data, at_least=self._pixels)
-                    opened.append(_Opened(file, digest, image, read_metadata(data), make_thumbnail(image)))
-            except SeesayError as error:
-                work.batch.failures.append(_failure(file, error))
-        if opened:
-            images = [photo.image for photo in opened]
-            regions: Sequence[NDArray[np.float16] | None] = [None] * len(images)
-            if self.second:
-                vectors, tags, several = encode_both(self.encoder, self.second, images)
-                regions = list(several)
-            else:
-                vectors, tags = self.encoder.encode_photos(images)
-            for photo, vector, likeliest, seen in zip(opened, vectors, tags, regions, strict=True):
-                about = photo.about
-                described = about.width, about.height, about.taken, about.camera
-                kept = vector.astype(np.float16)
-                work.batch.contents.append(Content(photo.digest, *described, kept, photo.thumbnail, likeliest, seen))
-                work.batch.photos.append((photo.file, photo.digest))
+        try:
+            for file in files:
+                self._open(file, work, opened)
+            if opened:
+                work.batch.contents += self._encode(opened)
+                work.batch.photos += [(photo.file, photo.digest) for photo in opened]
+        except BaseException:
+            self.give_back(photo.digest for photo in opened)
+            raise
         return work
 
+    def _open(self, file: File, work: Work, opened: list[_Opened]) -> None:
+        """Put a file on one of the lists, those of the work or that of photos to be encoded."""
+        try:
+            # As the disk shows it when it is read: a file that changes meanwhile is looked at again next time.
+            file, data = _read(file)
+        except UnreachableError:
+            raise  # it says nothing about the file
+        except SeesayError as error:
+            work.batch.failures.append(_failure(file, error))
+            return
+        digest = hashlib.sha256(data).hexdigest()[:32]
+        if digest in self._known:
+            work.batch.photos.append((file, digest))
+        elif not self._take(digest):
+            work.waiting.append(file)
+        else:
+            try:
+                image = open_image(data, at_least=self._pixels)
+                opened.append(_Opened(file, digest, image, read_metadata(data), make_thumbnail(image)))
+            except SeesayError as error:
+                self.give_back([digest])
+                work.batch.failures.append(_failure(file, error))
+
+    def _encode(self, opened: list[_Opened]) -> list[Content]:
+        images = [photo.image for photo in opened]
+        regions: Sequence[NDArray[np.float16] | None] = [None] * len(images)
+        if self.second:
+            vectors, tags, several = encode_both(self.encoder, self.second, images)
+            regions = list(several)
+        else:
+            vectors, tags = self.encoder.encode_photos(images)
+        contents = []
+        for photo, vector, likeliest, seen in zip(opened, vectors, tags, regions, strict=True):
+            about = photo.about
+            described = about.width, about.height, about.taken, about.camera
+            kept = vector.astype(np.float16)
+            contents.append(Content(photo.digest, *described, kept, photo.thumbnail, likeliest, seen))
+        return contents
+
     def _take(self, digest: str) -> bool:
-        """Whether this is the first file of that content in this run."""
+        """Whether nobody else has a file of that content at hand."""
         with self._lock:
-            if digest in self._taken:
+            if digest in self._taken or digest in self._known:  # it may have become known a moment ago
                 return False
             self._taken.add(digest)
             return True
 
+    def give_back(self, digests: Iterable[str]) -> None:
+        """Let others have a try at contents, or find them where they have been written."""
+        with self._lock:
+            self._taken.difference_update(digests)
+
+
+def ready_to_take_in(encoder: Encoder, digests: Container[str], second: Rescorer | None) -> Intake:
+    """An intake for a process that does nothing else until its end: the models are at work in it for good."""
+    opened = [encoder.at_work(), *([second.at_work()] if second else [])]
+    for prepare in [context.__enter__() for context in opened]:
+        prepare()
+    return Intake(encoder, digests, second)
+
 
 def _read(file: File) -> tuple[File, bytes]:
     path = as_path(file.path)
+    if remote.is_remote(path):
+        _check_size(path, file.size)
+        return file, remote.read(path)
     try:
         if not path.is_file():  # a pipe that took the name meanwhile would never end
             raise SeesayError(f"cannot open {path}: not a regular file")
         with path.open("rb") as opened:
             status = os.fstat(opened.fileno())
-            if status.st_size > LARGEST:
-                raise SeesayError(
-                    f"cannot open {path}: {status.st_size:,} bytes are too many", allowed=f"up to {LARGEST:,} bytes"
-                )
+            _check_size(path, status.st_size)
             return File(file.path, status.st_size, status.st_mtime_ns), opened.read()
     except OSError as error:
         raise SeesayError(f"cannot open {path}: {(error.strerror or str(error)).lower()}") from error
 
 
+def _check_size(path: Path, size: int) -> None:
+    if size > LARGEST:
+        raise SeesayError(f"cannot open {path}: {size:,} bytes are too many", allowed=f"up to {LARGEST:,} bytes")
+
+
 def _failure(file: File, error: SeesayError) -> Failure:
     # The path is told beside the reason wherever a failure is shown.
     reason = error.what
-    for start in (f"cannot open {as_path(file.path)}: ", "cannot open the given bytes: "):
+    for start in (f"cannot open {remote.as_url(as_path(file.path))}: ", "cannot open the given bytes: "):
         reason = reason.removeprefix(start)
     return Failure(file, f"{reason} (allowed: {error.allowed})" if error.allowed else reason, error.hint)

@@ -10,9 +10,8 @@ from seesay.errors import SeesayError
 from seesay.library.cascade import Rescorer, find_rescorer
 from seesay.library.encoding import Encoder, WeightsEncoder
 from seesay.library.likeness import Part, Source, find_photo, vector_of
-from seesay.library.places import absolute, library_dir, resolve_folder, root_of, without
+from seesay.library.places import absolute, exists, library_place, open_store, resolve_folder, root_of, without
 from seesay.library.search import Parts, Result, find_photos, find_regions, read_sentence
-from seesay.library.sqlite import SqliteStore
 from seesay.library.status import Status
 from seesay.library.store import Failure, Filter, Folder, Photo, Store
 
@@ -26,7 +25,8 @@ class Library:
     """Photos of any number of folders, found by what they show.
 
     Args:
-        location: The library's folder; by default the person's own (`library_dir`).
+        location: The library's folder, or the address of a server (`postgresql://…`); by default the person's own
+            (`seesay.library.places`).
         model: Weights by name or folder; by default those that the library was made with.
         second: What looks again at the best (`seesay.library.cascade`), by default what is installed for the model;
             None for nothing.
@@ -49,7 +49,7 @@ class Library:
         encoder: Encoder | None = None,
         second: Rescorer | Literal["installed"] | None = "installed",
     ) -> None:
-        self.store = store or SqliteStore(Path(location).expanduser() if location else library_dir())
+        self.store = store or open_store(library_place(location))
         made_with = self.store.fingerprint()
         self.encoder: Encoder = encoder or WeightsEncoder(model or (made_with.model if made_with else DEFAULT_MODEL))
         self._second = second
@@ -74,8 +74,9 @@ class Library:
         held = self.store.regions_fingerprint()
         return self.second if held is not None and self.second and held == self.second.fingerprint else None
 
-    def _start(self) -> None:
-        self.store.start(self.encoder.fingerprint, self.second.fingerprint if self.second else None)
+    def _start(self, *, only_if_empty: bool = False) -> None:
+        regions = self.second.fingerprint if self.second else None
+        self.store.start(self.encoder.fingerprint, regions, only_if_empty=only_if_empty)
 
     def folders(self) -> list[Folder]:
         """The indexed folders."""
@@ -88,6 +89,7 @@ class Library:
         exclude: Sequence[str] | None = None,
         retry: bool = False,
         workers: int = 0,
+        ray: str | None = None,
         on_progress: "Progress | None" = None,
     ) -> "Indexed":
         """Bring the library up to date with a folder, which it remembers.
@@ -97,6 +99,7 @@ class Library:
             exclude: Patterns of what is left out (`seesay.library.ignoring`); by default those of last time.
             retry: Try again what could not be used, though it has not changed.
             workers: Threads; 0 takes one per core.
+            ray: The Ray cluster that encodes (`seesay.cluster.join`), in place of threads.
             on_progress: Told how many of the files that had to be looked at are done, and how many there are.
 
         Raises:
@@ -106,36 +109,35 @@ class Library:
         from seesay.library.index import index_folder
 
         path = resolve_folder(folder)
-        with self.store.writing():
+        with self.store.writing(together=True):
             self._agree(start=True)
             root = self._root_of(path, exclude)
             below = path if path != root.path else None
             return index_folder(
                 self.store, root, self.encoder, second=self._stored_second(), below=below, retry=retry,
-                workers=workers, on_progress=on_progress,
+                workers=workers, ray=ray, on_progress=on_progress,
             )  # fmt: skip
 
     def _root_of(self, path: Path, exclude: Sequence[str] | None) -> Folder:
         """The remembered folder that a path belongs to; it is remembered where there is none."""
-        folders = self.store.folders()
-        root, remembered = root_of(path, folders, exclude)
-        if remembered != folders:
-            self.store.set_folders(remembered)
-        return root
+        while True:  # another indexer may have changed the folders in between
+            folders = self.store.folders()
+            root, remembered = root_of(path, folders, exclude)
+            if remembered == folders or self.store.set_folders(remembered, known=folders):
+                return root
 
     def _agree(self, *, start: bool = False) -> None:
         """Make sure that the library's vectors are those of the encoder."""
         held, own = self.store.fingerprint(), self.encoder.fingerprint
-        if held == own:
-            return
-        if held is not None:
+        if held is None and start:
+            self._start(only_if_empty=True)
+            held = self.store.fingerprint()  # of another indexer perhaps, that has begun at the same time
+        if held is not None and held != own:
             raise SeesayError(
                 f"the library {self.store.name} was made with {held.model} ({held.weights}, {held.features}), "
                 f"not with {own.model} ({own.weights}, {own.features})",
                 hint=f"seesay library rebuild --model {own.model}",
             )
-        if start:
-            self._start()
 
     def search(
         self,
@@ -229,17 +231,7 @@ class Library:
 
     def status(self) -> Status:
         """What the library holds."""
-        held = self.store.fingerprint()
-        second = self._stored_second()
-        return Status(
-            name=self.store.name,
-            fingerprint=held,
-            agrees=held is None or held == self.encoder.fingerprint,
-            counts=self.store.counts(),
-            folders=tuple((folder, self.store.counts([folder.path])) for folder in self.store.folders()),
-            second=second.fingerprint.model if second else None,
-            could_look_again=held is not None and second is None and self.second is not None,
-        )
+        return Status.of(self.store, self.encoder.fingerprint, self._stored_second(), self.second)
 
     def forget(self, folder: Path | str) -> int:
         """Remove everything below a folder from the library, whether or not it exists; the photos themselves stay.
@@ -290,7 +282,7 @@ class Library:
                     self.store, folder, self.encoder, second=second, workers=workers, on_progress=on_progress
                 )
                 for folder in self.store.folders()
-                if folder.path.is_dir()
+                if exists(folder.path)
             }
 
 

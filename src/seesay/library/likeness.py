@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from seesay import remote
 from seesay.errors import SeesayError
 from seesay.library.store import Photo, Store, Vector
 
@@ -86,6 +87,8 @@ def read_photo(photo: Photo) -> bytes:
         ChangedError: It is gone, or something else lies there.
     """
     name = os.fsencode(photo.path.name).decode("utf-8", "backslashreplace")
+    if remote.is_remote(photo.path):
+        return _read_stored(photo, name)
     try:
         handle = os.open(photo.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:
@@ -101,6 +104,17 @@ def read_photo(photo: Photo) -> bytes:
             return file.read()
     finally:
         os.close(handle)
+
+
+def _read_stored(photo: Photo, name: str) -> bytes:
+    """The bytes of a photo in object storage."""
+    try:
+        data = remote.read(photo.path)
+    except SeesayError as error:
+        raise ChangedError(f"{name} cannot be opened", hint="seesay index") from error
+    if len(data) != photo.size:
+        raise ChangedError(f"{name} has changed since it was indexed", hint="seesay index")
+    return data
 
 
 def open_part(store: Store, part: Part) -> "Image.Image":

@@ -5,33 +5,69 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from seesay import remote
 from seesay.errors import SeesayError
+from seesay.library.address import is_address
 from seesay.library.ignoring import pattern_for
-from seesay.library.store import Folder
+from seesay.library.store import Folder, Store
 
 
-def library_dir() -> Path:
-    """Where a person's library is: `SEESAY_LIBRARY`, else the user's data folder."""
-    if chosen := os.environ.get("SEESAY_LIBRARY"):
-        return Path(chosen).expanduser()
+def library_place(chosen: Path | str | None = None) -> Path | str:
+    """Where a person's library is: a folder, or the address of a server.
+
+    Args:
+        chosen: By default `SEESAY_LIBRARY`, else the user's data folder.
+    """
+    chosen = chosen or os.environ.get("SEESAY_LIBRARY")
+    if chosen:
+        return str(chosen) if is_address(chosen) else remote.as_path(chosen).expanduser()
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(base).expanduser() / "seesay" / "library"
 
 
+def open_store(place: Path | str) -> Store:
+    """The store that lies at a place; a folder that is not there is made."""
+    if isinstance(place, Path):
+        from seesay.library.sqlite import SqliteStore
+
+        return SqliteStore(place)
+    try:
+        import pgvector.psycopg  # noqa: F401
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise SeesayError("a library on a server needs more packages", hint="pip install 'seesay[postgres]'") from error
+    from seesay.library.postgres import PostgresStore
+
+    return PostgresStore(place)
+
+
 def absolute(folder: Path | str) -> Path:
-    """An absolute path without links in it, which need not exist."""
-    return Path(folder).expanduser().resolve()
+    """An absolute path without links in it, which need not exist; one of object storage stays what it is."""
+    folder = remote.as_path(folder)
+    return folder if remote.is_remote(folder) else Path(folder).expanduser().resolve()
+
+
+def exists(folder: Path) -> bool:
+    """Whether a folder is there at the moment, on a disk or in object storage that answers."""
+    try:
+        return _exists(folder)
+    except remote.UnreachableError:
+        return False
+
+
+def _exists(folder: Path) -> bool:
+    return remote.exists(folder) if remote.is_remote(folder) else folder.is_dir()
 
 
 def resolve_folder(folder: Path | str) -> Path:
     """The folder that a person means, checked to exist."""
     try:
         path = absolute(folder)
-        if path.is_dir():
+        if _exists(path):
             return path
     except (OSError, ValueError) as error:  # a name too long, or with a null in it
         raise SeesayError(f"there is no folder {str(folder)!r}: {error}") from error
-    what = "is a file" if path.exists() else "does not exist"
+    what = "is a file" if not remote.is_remote(path) and path.exists() else "does not exist"
     raise SeesayError(f"the folder {folder} {what}", allowed="a folder that holds photos")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from seesay import remote
 from seesay.errors import SeesayError
 from seesay.library.ignoring import IGNORE_FILE, Pattern, read_ignore_file, read_patterns
 from seesay.library.store import File, Folder
@@ -55,6 +56,8 @@ def scan(folder: Folder, below: Path | None = None) -> Listing:
         [b'a.JPG']
     """
     start = below or folder.path
+    if remote.is_remote(start):
+        return _scan_storage(folder, start)
     if not start.is_dir():
         raise SeesayError(f"there is no folder {start}", hint=f"if it is gone for good: seesay library forget {start}")
     root = os.fsencode(folder.path)
@@ -79,6 +82,25 @@ def scan(folder: Folder, below: Path | None = None) -> Listing:
             patterns += read_ignore_file(os.fsdecode(place))
         folders = list(_take(entries, patterns, root, listing))
         waiting += [(inner, patterns) for inner in reversed(folders)]
+    return listing
+
+
+def _scan_storage(folder: Folder, start: Path) -> Listing:
+    """The photos below a folder of object storage, which knows neither links nor folders that cannot be listed."""
+    listing = Listing()
+    patterns = read_patterns(folder.exclude, folder.path)
+    for entry in sorted(remote.list_folder(start, recursive=True)):
+        name = os.fsencode(entry.path.name)
+        inner = entry.path.relative_to(folder.path).parts
+        above = [folder.path.joinpath(*inner[: depth + 1]) for depth in range(len(inner) - 1)]
+        if (
+            os.path.splitext(name)[1].lower() in SUFFIXES  # noqa: PTH122
+            and not any(part.startswith(".") for part in inner)
+            and not any(_is_left_out(str(place), patterns, is_folder=True) for place in above)
+            and not _is_left_out(str(entry.path), patterns, is_folder=False)
+        ):
+            path = os.fsencode(entry.path)
+            listing.files[path] = File(path, entry.size, entry.mtime_ns)
     return listing
 
 

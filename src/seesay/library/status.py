@@ -1,8 +1,9 @@
-"""What a library tells about itself."""
+"""What a library holds and where, at a glance."""
 
 from dataclasses import dataclass
 
-from seesay.library.store import Counts, Fingerprint, Folder
+from seesay.library.cascade import Rescorer
+from seesay.library.store import Counts, Fingerprint, Folder, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +24,17 @@ class Status:
     folders: tuple[tuple[Folder, Counts], ...]
     second: str | None = None
     could_look_again: bool = False
+
+    @classmethod
+    def of(cls, store: Store, own: Fingerprint, second: Rescorer | None, installed: Rescorer | None) -> "Status":
+        """Of a store, for weights of this fingerprint and the second stages that it holds vectors for and could."""
+        held = store.fingerprint()
+        return cls(
+            name=store.name,
+            fingerprint=held,
+            agrees=held is None or held == own,
+            counts=store.counts(),
+            folders=tuple((folder, store.counts([folder.path])) for folder in store.folders()),
+            second=second.fingerprint.model if second else None,
+            could_look_again=held is not None and second is None and installed is not None,
+        )

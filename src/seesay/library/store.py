@@ -173,7 +173,7 @@ class Fingerprint:
 
 
 class Store(ABC):
-    """Where a library is kept. One writer at a time, any number of readers, in any number of processes."""
+    """Where a library is kept. Any number of readers, in any number of processes; who may write, `writing` says."""
 
     @property
     @abstractmethod
@@ -189,12 +189,17 @@ class Store(ABC):
         """Of the vectors of regions that it holds; None where it holds none."""
 
     @abstractmethod
-    def start(self, fingerprint: Fingerprint, regions: Fingerprint | None = None) -> None:
-        """Forget all photos and failures, keep the folders, and take vectors of these fingerprints from here on."""
+    def start(
+        self, fingerprint: Fingerprint, regions: Fingerprint | None = None, *, only_if_empty: bool = False
+    ) -> None:
+        """Forget all photos and failures, keep the folders, and take vectors of these fingerprints from here on.
+
+        `only_if_empty` leaves a store alone that takes vectors already, of whatever fingerprint.
+        """
 
     @abstractmethod
-    def writing(self) -> AbstractContextManager[None]:
-        """The right to write, held by one at a time.
+    def writing(self, *, together: bool = False) -> AbstractContextManager[None]:
+        """The right to write, held by one at a time, or by all who write `together`, where the store allows that.
 
         Raises:
             SeesayError: Somebody else holds it.
@@ -205,15 +210,15 @@ class Store(ABC):
         """Those that are looked through for photos."""
 
     @abstractmethod
-    def set_folders(self, folders: Iterable[Folder]) -> None:
-        """Put these in place of the ones it has."""
+    def set_folders(self, folders: Iterable[Folder], known: Sequence[Folder] | None = None) -> bool:
+        """Put these in place of the ones it has, or only of the `known` ones; says whether that was done."""
 
     @abstractmethod
     def files(self, folder: Path) -> dict[bytes, File]:
         """What is known of the files below a folder, photos and failures, by path."""
 
     @abstractmethod
-    def digests(self) -> set[str]:
+    def digests(self) -> Collection[str]:
         """Of all contents."""
 
     @abstractmethod

@@ -128,16 +128,14 @@ def load_checkpoint(
 ) -> Progress:
     """Put a run back to where `save_checkpoint` found it, bit for bit, the random generators of this process included.
 
+    With another number of processes the batches and their order stay the same; what is drawn at random, as dropout is,
+    goes on from a seed of its own.
+
     Raises:
-        SeesayError: The file is damaged or foreign, or was written with another recipe, model or number of processes.
+        SeesayError: The file is damaged or foreign, or was written with another recipe or model.
     """
     tensors, about = read_tensors(path, CHECKPOINT)
     _check_recipe(path, recipe, about["recipe"])
-    if len(about["random"]) != world:
-        raise SeesayError(
-            f"{path} was written by {len(about['random'])} processes, this run has {world}",
-            hint=f"torchrun --nproc-per-node {len(about['random'])} to go on with it",
-        )
     _load_state(path, model, _under("model.", tensors))
     if average is not None:
         saved = _under("average.", tensors)
@@ -147,8 +145,12 @@ def load_checkpoint(
     for name, tensor in _under("optimiser.", tensors).items():
         key, _, parameter = name.partition(".")
         optimiser.state[parameters[parameter]][key] = tensor
-    restore_random_state(about["random"][rank])
-    return Progress(**{spec.name: about["progress"][spec.name] for spec in fields(Progress)})
+    progress = Progress(**{spec.name: about["progress"][spec.name] for spec in fields(Progress)})
+    if len(about["random"]) == world:
+        restore_random_state(about["random"][rank])
+    else:
+        seed_everything(recipe.seed, rank, progress.step)
+    return progress
 
 
 def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any]) -> None:
@@ -191,9 +193,9 @@ def restore_random_state(state: Mapping[str, Any]) -> None:
     torch.set_rng_state(torch.tensor(list(bytes.fromhex(state["torch"])), dtype=torch.uint8))
 
 
-def seed_everything(seed: int, rank: int = 0) -> None:
+def seed_everything(seed: int, rank: int = 0, step: int = 0) -> None:
     """Seed Python, NumPy and torch; each process gets its own stream, so that their dropout masks differ."""
-    words = np.random.SeedSequence([seed, rank]).generate_state(3)
+    words = np.random.SeedSequence([seed, rank, *([step] if step else [])]).generate_state(3)
     random.seed(int(words[0]))
     np.random.seed(int(words[1]))  # noqa: NPY002
     torch.manual_seed(int(words[2]))  # a CPU generator heeds 32 bits of a seed and no more

@@ -15,7 +15,9 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.autograd.function import FunctionCtx
 
+from seesay.cluster import MakeWork
 from seesay.errors import SeesayError
+from seesay.layers.sequences import Sequences
 
 
 @contextmanager
@@ -120,6 +122,38 @@ def gather_json(value: Any, world: int) -> list[Any]:
     """A value of every process, in the order of their ranks; by JSON, because torch's own way pickles."""
     own = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
     return [json.loads(bytes(shard.tolist())) for shard in gather_shards(own, world)]
+
+
+def spread_over_processes(make: MakeWork[Any, Any], things: Sequence[Any]) -> list[Any]:
+    """Do work on things, each in one of the processes; all have all that was made, in the order of the things.
+
+    Tensors and `Sequences` are sent round; anything else is made by every process for itself.
+
+    Example:
+        >>> spread_over_processes(lambda: torch.tensor, [1, 2])
+        [tensor(1), tensor(2)]
+    """
+    work = make()
+    if not distributed.is_initialized():
+        return [work(thing) for thing in things]
+    rank, world = distributed.get_rank(), distributed.get_world_size()
+    own = {place: work(things[place]) for place in range(rank, len(things), world)}
+    if not all(gather_json(all(isinstance(made, Tensor | Sequences) for made in own.values()), world)):
+        return [own[place] if place in own else work(things[place]) for place in range(len(things))]
+    return [_send(own.get(place), place % world, world) for place in range(len(things))]
+
+
+def _send(made: Any, source: int, world: int) -> Any:
+    """What one process has made, in all of them."""
+    parts = [] if made is None else [made.states, made.words, made.lengths] if isinstance(made, Sequences) else [made]
+    shapes = gather_json([[list(part.shape), str(part.dtype).removeprefix("torch.")] for part in parts], world)[source]
+    received = [
+        parts[place].contiguous() if parts else torch.empty(shape, dtype=getattr(torch, kind))
+        for place, (shape, kind) in enumerate(shapes)
+    ]
+    for part in received:
+        distributed.broadcast(part, src=source)
+    return received[0] if len(received) == 1 else Sequences(*received)
 
 
 def sum_gradients(parameters: Sequence[nn.Parameter], flags: Sequence[bool], world: int) -> list[bool]:

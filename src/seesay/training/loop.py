@@ -92,7 +92,7 @@ def train(
     """Train a task's model as a recipe says, and leave the best weights in `run_dir`.
 
     The untrained model is evaluated first: a broken evaluation or a misspelt `stop.metric` shows before the first step.
-    Under `torchrun` the gradients of all processes are summed, and the first one evaluates, logs and saves.
+    Under `torchrun` the gradients of all processes are summed, and the first one logs and saves.
 
     Args:
         resume: Go on from the checkpoint in `run_dir` if there is one; otherwise the folder's earlier run is removed.
@@ -230,7 +230,8 @@ class _Run:
         now, stop = self.progress, self.recipe.stop
         figures: dict[str, float] | None = None
         with self.average.in_place_of(self.task.model) if self.average else nullcontext():
-            if self.rank == 0:
+            # A task that shares its evaluation out needs all processes; any other is measured by the first alone.
+            if self.rank == 0 or getattr(self.task, "evaluates_together", False):
                 self.task.model.eval()
                 with torch.no_grad():
                     figures = {name: float(value) for name, value in self.task.evaluate().items()}

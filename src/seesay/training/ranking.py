@@ -7,6 +7,7 @@ picture in the batch are never counted against it.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seesay.cluster import Spread, spread_here
 from seesay.layers.sequences import Sequences, join_rows
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Matcher, without_dropout
 from seesay.training.batching import Indices
-from seesay.training.distributed import gather_shards, gather_with_own_gradient
+from seesay.training.distributed import gather_shards, gather_with_own_gradient, spread_over_processes
 from seesay.training.losses import ranking_loss
 from seesay.training.recipe import Recipe
 from seesay.training.sources import Source, SourceTask
@@ -38,6 +40,8 @@ class Batch:
 
 class RankingTask(SourceTask[Matcher]):
     """A matcher, the collections it learns from, and the collection it is measured on."""
+
+    evaluates_together = True
 
     def __init__(self, model: Matcher, sources: Sequence[Source], dev: Source, recipe: Recipe) -> None:
         super().__init__(model, sources, dev, recipe)
@@ -85,7 +89,8 @@ class RankingTask(SourceTask[Matcher]):
 
     def evaluate(self) -> dict[str, float]:
         dev = self.dev.first(self.model.n_glanced) if self.model.n_glanced else self.dev
-        report = retrieval_report(score_all(self.model, dev), dev.image_of)
+        spread = spread_over_processes
+        report = retrieval_report(score_all(self.model, dev, spread=spread, encoding=spread), dev.image_of)
         figures = {"sum": report["sum"]}
         for direction in ("i2t", "t2i"):
             for key in ("r1", "r5", "r10", "median"):
@@ -108,28 +113,45 @@ def gather_rows(side: Any, rank: int, world: int) -> Any:
 
 @torch.inference_mode()
 def score_all(
-    model: Matcher, source: Source, *, batch: int = 256, score: Callable[[Tensor, Any], Tensor] | None = None
+    model: Matcher,
+    source: Source,
+    *,
+    batch: int = 256,
+    score: Callable[[Tensor, Any], Tensor] | None = None,
+    spread: Spread = spread_here,
+    encoding: Spread = spread_here,
 ) -> Tensor:
     """The scores of every picture and every sentence of a source: (n_images, n_texts).
 
     Args:
         score: From what the two encoders gave; `model.score` where nothing else is given.
+        spread: Where the scores are computed: by default here and at once, elsewhere a block of pictures at a time.
+        encoding: Where pictures and sentences are encoded.
     """
-    if source.table is None:
+    table = source.table
+    if table is None:
         raise ValueError("a source without pictures has no scores")
-    n_images, n_texts = len(source.table), len(source.sentences)
+    n_images, n_texts = len(table), len(source.sentences)
     with without_dropout(model):
-        images = torch.cat(
-            [
-                model.encode_images(source.table.rows(range(start, min(start + batch, n_images))))
-                for start in range(0, n_images, batch)
-            ]
-        )
+        places = [range(start, min(start + batch, n_images)) for start in range(0, n_images, batch)]
+        images = torch.cat(list(encoding(lambda: lambda some: model.encode_images(table.rows(some)), places)))
         # Sentences of like length go together: a batch is padded to its longest.
         order = sorted(range(n_texts), key=lambda text: len(source.sentences[text].split()))
-        encoded = [
-            model.encode_texts([source.sentences[text] for text in order[start : start + batch]])
-            for start in range(0, n_texts, batch)
+        sentences = [
+            [source.sentences[text] for text in order[start : start + batch]] for start in range(0, n_texts, batch)
         ]
+        encoded = list(encoding(lambda: model.encode_texts, sentences))
         texts = join_rows(encoded)[torch.tensor(order).argsort()]
-        return (score or model.score)(images, texts)
+        n_at_once = max(1, n_images) if spread is spread_here else batch
+        blocks = [images[start : start + n_at_once] for start in range(0, n_images, n_at_once)]
+        return torch.cat(list(spread(partial(_ready_to_score, score or model.score, texts), blocks)))
+
+
+def _ready_to_score(score: Callable[[Tensor, Any], Tensor], texts: Any) -> Callable[[Tensor], Tensor]:
+    """What scores a block of pictures with all sentences."""
+
+    def work(images: Tensor) -> Tensor:
+        with torch.inference_mode():
+            return score(images, texts)
+
+    return work

@@ -6,7 +6,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 import seesay
+from seesay.library.address import is_address
 from seesay.library.likeness import Box
+from seesay.library.places import exists
 from seesay.library.search import Result
 from seesay.library.status import Status
 from seesay.library.store import Failure, Photo, Tags
@@ -180,14 +182,14 @@ class StatusAnswer(BaseModel):
     def of(cls, found: Status, at: Progress) -> "StatusAnswer":
         return cls(
             version=seesay.__version__,
-            library=shown(Path(found.name)),
+            library=found.name if is_address(found.name) else shown(Path(found.name)),
             model=found.fingerprint.model if found.fingerprint else None,
             agrees=found.agrees,
             photos=found.counts.photos,
             failures=found.counts.failures,
             folders=[
                 FolderAnswer(
-                    path=shown(folder.path), photos=counts.photos, failures=counts.failures, exists=folder.path.is_dir()
+                    path=shown(folder.path), photos=counts.photos, failures=counts.failures, exists=exists(folder.path)
                 )
                 for folder, counts in found.folders
             ],

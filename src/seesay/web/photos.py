@@ -12,6 +12,7 @@ from PIL import Image
 from seesay.images.io import open_image
 from seesay.library.likeness import ChangedError, read_photo
 from seesay.library.store import Photo
+from seesay.remote import as_url
 
 SIDES = (64, 2560)
 """The smallest and the largest picture that can be asked for, in pixels of its longer side."""
@@ -45,4 +46,4 @@ def shown(path: Path) -> str:
         >>> shown(Path("/photos/caf\\udce9 ü.jpg"))
         '/photos/caf\\\\xe9 ü.jpg'
     """
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return os.fsencode(as_url(path)).decode("utf-8", "backslashreplace")
