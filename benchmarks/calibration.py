@@ -4,11 +4,11 @@ A library is imitated by a split of Flickr8K: every photo is paired with phrases
 the photos. A photo fits a query where its describers said every content word of it, in whatever form. Queries are the
 noun phrases of Flickr30k Entities and whole sentences in equal parts, since people search with both.
 
-    SEESAY_DATA=… python benchmarks/calibration.py [vse] [--second dvsa] [--write]
+    SEESAY_DATA=… python benchmarks/calibration.py [vse] [--later dvsa mrnn] [--write]
 
 The curve is fitted on dev and judged on test. `--write` puts it into the config.json of the weights, which `seesay
-search` reads. With a second stage its blend is what is calibrated, and the average precision of both is told: how well
-photos that fit stand before those that do not.
+search` reads. With later stages the last one's blend is what is calibrated, and the average precision is told before
+and after them: how well photos that fit stand before those that do not.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cascade import score_all
+from cascade import blended, score_all
 from recording import parse_arguments, record
 from seesay import data
 from seesay.data.collection import Collection
@@ -28,7 +28,6 @@ from seesay.data.photos import photo_id
 from seesay.files import replace_atomically
 from seesay.library.calibration import WORDS, Calibration, content_words, fit_calibration
 from seesay.library.cascade import Blend
-from seesay.models.aligner import Aligner, load_aligner
 from seesay.models.base import Matcher
 from seesay.models.pretrained import find, load
 from seesay.text.lemmas import lemmatize
@@ -41,10 +40,10 @@ BINS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", nargs="?", default="vse")
-    parser.add_argument("--second", default="", help="weights of a second stage, with a blend in their config.json")
+    parser.add_argument("--later", nargs="*", default=[], help="weights of later stages, with blends in config.json")
     parser.add_argument("--write", action="store_true")
     arguments = parse_arguments(parser, "calibration")
-    models = Models.load(arguments.model, arguments.second)
+    models = Models.load(arguments.model, arguments.later)
     dev, test = (gather_pairs(models, split) for split in ("dev", "test"))
     for pairs in (dev, test):
         print(f"average precision: {pairs.precision}")
@@ -61,9 +60,10 @@ def main() -> None:
         words[word] = round(float(fits[(probabilities >= least) & (probabilities < most)].mean()), 4)
     print(f"share that fits, by word: {words}")
     if arguments.write:
-        write(find(arguments.second or arguments.model).folder, curve, under="cascade" if arguments.second else None)
+        last = arguments.later[-1] if arguments.later else arguments.model
+        write(find(last).folder, curve, under="cascade" if arguments.later else None)
     record(
-        arguments, ("torch", "numpy"), model=arguments.model, second=arguments.second or None,
+        arguments, ("torch", "numpy"), model=arguments.model, later=arguments.later,
         fitted_on="flickr8k/dev", judged_on="flickr8k/test",
         average_precision={"dev": dev.precision, "test": test.precision},
         n_queries=2 * N_QUERIES, calibration=curve.to_table(), reliability=rows, share_that_fits=words,
@@ -88,26 +88,19 @@ class Pairs(NamedTuple):
 
 class Models(NamedTuple):
     first: Matcher
-    second: Aligner | None
-    blend: Blend | None
+    later: list[tuple[Matcher, Blend]]
 
     @classmethod
-    def load(cls, first: str, second: str) -> "Models":
-        if not second:
-            return cls(load(first), None, None)
-        weights = find(second)
-        return cls(load(first), load_aligner(second), Blend.from_table(weights.about.get("cascade"), weights.name))
+    def load(cls, first: str, later: Sequence[str]) -> "Models":
+        found = [find(name) for name in later]
+        blends = [Blend.from_table(weights.about.get("cascade"), weights.name) for weights in found]
+        return cls(load(first), [(load(name), blend) for name, blend in zip(later, blends, strict=True)])
 
     def blended(self, cosines: np.ndarray, photos: Collection, queries: Sequence[str]) -> np.ndarray:
         """The scores of search: (n_queries, n_photos)."""
-        if self.second is None or self.blend is None:
-            return cosines
-        best = np.argsort(-cosines, axis=1)[:, : self.blend.k]
-        near = np.take_along_axis(cosines, best, 1)
-        scores = np.take_along_axis(score_all(self.second, photos, queries), best, 1)
-        final = cosines.copy()
-        np.put_along_axis(final, best, (near + self.blend.gain(near, scores)).astype(cosines.dtype), 1)
-        return final
+        for model, blend in self.later:
+            cosines = blended(blend, cosines, score_all(model, photos, queries))
+        return cosines
 
 
 def gather_pairs(models: Models, split: str) -> Pairs:
@@ -140,7 +133,7 @@ def gather_pairs(models: Models, split: str) -> Pairs:
     precision = {
         kind: {
             "first": mean_average_precision(cosines[rows], fits[rows]),
-            "both": mean_average_precision(scores[rows], fits[rows]),
+            "all": mean_average_precision(scores[rows], fits[rows]),
         }
         for kind, rows in kinds.items()
     }

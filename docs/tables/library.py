@@ -58,14 +58,16 @@ def cascade() -> str:
         [stage, *(f"{row[key]:.1f}" for key in ("R@1", "R@5", "R@10")), f"{row['milliseconds']:.1f} ms"]
         for stage, row in found["test"].items()
     ]
-    blend, dev = found["blend"], found["dev"]
-    note = (
-        "Flickr8K's 5,000 test sentences over a library of its 1,000 test photos. Of the second model, "
-        f"`{found['second']}`, dev chose {blend['k']} photos and a weight of {blend['weight']:g}: the sum of the three "
-        f"recalls there is {sum(dev['both'].values()):.1f}, with the first stage alone "
-        f"{sum(dev['first alone'].values()):.1f}."
+    chosen = ", ".join(
+        f"{blend['k']} photos and a weight of {blend['weight']:g} for `{name}`"
+        for name, blend in zip(found["stages"][1:], found["blends"], strict=True)
     )
-    header = ["what a photo is judged by", "R@1", "R@5", "R@10", "a query"]
+    sums = ", ".join(f"{sum(row.values()):.1f}" for row in found["dev"].values())
+    note = (
+        "Flickr8K's 5,000 test sentences over a library of its 1,000 test photos. How the later stages count was chosen "
+        f"on dev: {chosen}; the sums of the three recalls there are {sums}."
+    )
+    header = ["stages", "R@1", "R@5", "R@10", "a query"]
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/cascade.py")
 
 

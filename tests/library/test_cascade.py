@@ -1,4 +1,4 @@
-"""The second stage looks again at the best photos, and only where the library holds what it needs."""
+"""Later stages look again at the best photos, and only where the library holds what they need."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -13,12 +13,13 @@ from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.library.calibration import Calibration
-from seesay.library.cascade import Blend, find_rescorer
+from seesay.library.cascade import Blend
 from seesay.library.library import Library
+from seesay.library.rescoring import AlignerRescorer, find_stages
 from seesay.library.search import Parts, Sentence, find_photos
 from seesay.library.store import Filter, Store
 
-ALL = Blend("colours", k=10, weight=1.0, slope=1.0, offset=0.0)
+ALL = Blend(("colours",), k=10, weight=1.0, slope=1.0, offset=0.0)
 
 
 @pytest.fixture
@@ -32,8 +33,8 @@ def corners(toy: ModuleType) -> Callable[..., Any]:
 def open_cascade(place: Path | str, toy: ModuleType) -> Iterator[Callable[..., Library]]:
     opened: list[Library] = []
 
-    def open_anew(second: Any) -> Library:
-        opened.append(Library(place, encoder=toy.ColourEncoder(), second=second))
+    def open_anew(*stages: Any) -> Library:
+        opened.append(Library(place, encoder=toy.ColourEncoder(), stages=stages))
         return opened[-1]
 
     yield open_anew
@@ -64,7 +65,7 @@ def test_the_second_model_counts_as_much_as_its_weight(
 ) -> None:
     found = []
     for weight in (0.0, 0.5, 1.0):
-        second = corners(Blend("colours", 10, weight, 0.25, 0.1))
+        second = corners(Blend(("colours",), 10, weight, 0.25, 0.1))
         library = open_cascade(second)
         library.index(photos, workers=1)
         found.append(scores(library, "red")["red"])
@@ -76,7 +77,7 @@ def test_the_second_model_counts_as_much_as_its_weight(
 def test_no_more_than_k_are_looked_at_again(
     open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
 ) -> None:
-    second = corners(Blend("colours", 2, 1.0, 1.0, 0.0))
+    second = corners(Blend(("colours",), 2, 1.0, 1.0, 0.0))
     library = open_cascade(second)
     library.index(photos, workers=1)
     assert len(library.search("red", minus=["blue"])) == 4
@@ -86,7 +87,7 @@ def test_no_more_than_k_are_looked_at_again(
 def test_a_library_without_regions_is_searched_by_stage_one_alone(
     open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
 ) -> None:
-    with open_cascade(None) as library:
+    with open_cascade() as library:
         library.index(photos, workers=1)
         alone = scores(library, "red")
     second = corners(ALL)
@@ -95,9 +96,9 @@ def test_a_library_without_regions_is_searched_by_stage_one_alone(
         library.index(photos, workers=1)
         assert {name: score for name, score in scores(library, "red").items() if name != "later"} == alone
         assert second.asked == []
-        assert (library.status().second, library.status().could_look_again) == (None, True)
+        assert (library.status().stages, library.status().could_look_again) == ({}, True)
         library.rebuild(workers=1)
-        assert (library.status().second, library.status().could_look_again) == ("corners", False)
+        assert (library.status().stages, library.status().could_look_again) == ({"regions": "corners"}, False)
         scores(library, "red")
         assert second.asked == [(5, "red")]
 
@@ -117,10 +118,10 @@ def test_regions_go_with_their_photo(
     library = open_cascade(corners(ALL))
     library.index(photos, workers=1)
     contents = [photo.content for photo in library.latest(9)]
-    assert library.store.regions(contents)[contents[0]].shape == (4, 3)
+    assert library.store.views("regions", contents)[contents[0]].shape == (4, 3)
     (photos / "red.png").unlink()
     library.index(photos, workers=1)
-    assert len(library.store.regions(contents)) == 3
+    assert len(library.store.views("regions", contents)) == 3
 
 
 def test_a_phrase_finds_the_region_that_shows_it(
@@ -146,7 +147,7 @@ def test_a_phrase_finds_the_region_that_shows_it(
 def test_regions_are_refused_where_none_are_kept(
     open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
 ) -> None:
-    with open_cascade(None) as library:
+    with open_cascade() as library:
         library.index(photos, workers=1)
         with pytest.raises(SeesayError, match="keeps photos as a whole") as refused:
             library.search_regions("red")
@@ -173,32 +174,75 @@ def test_a_sentence_without_a_known_word_stays_with_stage_one(
     put({"/x.jpg": [1.0, 0, 0]})
     second = corners(ALL)
     nothing = Sentence(np.zeros(3, np.float32), 1, text="zorblax")
-    assert find_photos(store, Parts(fits=(nothing,)), None, Filter(), second=second)[0].score == 0
+    assert find_photos(store, Parts(fits=(nothing,)), None, Filter(), stages=[second])[0].score == 0
     assert second.asked == []
 
 
-def test_the_second_stage_that_ships_is_found_and_looks_without_torch(
-    monkeypatch: pytest.MonkeyPatch,
+def test_the_third_stage_looks_at_the_best_of_the_second(
+    open_cascade: Callable[..., Library], photos: Path, toy: ModuleType
 ) -> None:
-    second = find_rescorer("vse")
-    assert second is not None
-    assert find_rescorer("vse-flickr8k") is None  # the blend was chosen for another first stage
+    second = toy.Corners(Blend(("colours",), 10, 0.5, 1.0, 0.0))
+    third = toy.Brightness(Blend(("colours", "corners"), 2, 0.5, 1.0, 0.0))
+    library = open_cascade(second, third)
+    library.index(photos, workers=1)
+    by_two = {name: round(score, 3) for name, score in scores(open_cascade(second), "red").items()}
+    found = {name: round(score, 3) for name, score in scores(library, "red").items()}
+    best = sorted(by_two, key=lambda name: -by_two[name])[:2]
+    assert third.asked == [(2, "red")]
+    for name, score in found.items():
+        judged = {"red": 1 / 3, "white": 1.0}.get(name, 0.0)  # how bright it is
+        expected = (by_two[name] + judged) / 2 if name in best else by_two[name]
+        assert score == pytest.approx(expected, abs=5e-3), name
+    assert library.status().stages == {"regions": "corners", "likelihood": "brightness"}
+
+
+def test_a_stage_whose_blend_was_chosen_after_others_is_not_used(
+    open_cascade: Callable[..., Library], photos: Path, toy: ModuleType
+) -> None:
+    third = toy.Brightness(Blend(("colours", "corners"), 2, 0.5, 1.0, 0.0))
+    library = open_cascade(third)
+    library.index(photos, workers=1)
+    scores(library, "red")
+    assert third.asked == []
+
+
+def test_a_library_of_two_stages_is_told_of_a_third(
+    open_cascade: Callable[..., Library], photos: Path, toy: ModuleType
+) -> None:
+    second, third = toy.Corners(ALL), toy.Brightness(Blend(("colours", "corners"), 2, 0.5, 1.0, 0.0))
+    with open_cascade(second) as library:
+        library.index(photos, workers=1)
+    with open_cascade(second, third) as library:
+        assert scores(library, "red")
+        assert (second.asked, third.asked) == ([(4, "red")], [])
+        assert (library.status().stages, library.status().could_look_again) == ({"regions": "corners"}, True)
+        library.rebuild(workers=1)
+        assert not library.status().could_look_again
+
+
+def test_the_stages_that_ship_are_found_and_look_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    second, third = find_stages("vse")
+    assert find_stages("vse-flickr8k") == ()  # the blends were chosen for another first stage
     monkeypatch.setitem(sys.modules, "torch", None)  # importing it would fail
-    regions = np.random.default_rng(0).normal(0, 0.03, (3, 20, second.fingerprint.dim)).astype(np.float16)
+    rng = np.random.default_rng(0)
+    regions = rng.normal(0, 0.03, (3, 20, second.fingerprint.dim)).astype(np.float16)
+    assert isinstance(second, AlignerRescorer)
     assert second.score(regions, "two dogs play").shape == (3,)
     scores, boxes = second.point(regions, "a dog")
     assert (scores.shape, boxes.shape) == ((3,), (3, 4))
+    seen = rng.normal(0, 1, (3, 1, third.fingerprint.dim)).astype(np.float16)
+    assert third.score(seen, "two dogs play").shape == (3,)
 
 
-def test_without_its_weights_there_is_no_second_stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_their_weights_there_are_no_later_stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seesay.models.weights.PACKAGED", tmp_path)
-    assert find_rescorer("vse") is None
+    assert find_stages("vse") == ()
 
 
 @pytest.mark.parametrize(
-    "table", [None, {}, {"first": "vse", "k": 0, "weight": 0.5, "slope": 1, "offset": 0}, [1],
-              {"first": "vse", "k": 10, "weight": 2, "slope": 1, "offset": 0},
-              {"first": "vse", "k": "10", "weight": 0.5, "slope": 1, "offset": 0}],
+    "table", [None, {}, {"after": ["vse"], "k": 0, "weight": 0.5, "slope": 1, "offset": 0}, [1],
+              {"after": ["vse"], "k": 10, "weight": 2, "slope": 1, "offset": 0},
+              {"after": ["vse"], "k": "10", "weight": 0.5, "slope": 1, "offset": 0}],
 )  # fmt: skip
 def test_what_is_no_blend_is_refused(table: Any) -> None:
     with pytest.raises(SeesayError, match="'cascade' is"):
@@ -206,7 +250,7 @@ def test_what_is_no_blend_is_refused(table: Any) -> None:
 
 
 def test_a_blend_is_read_as_it_was_written() -> None:
-    blend = Blend("vse", 200, 0.4, 0.8, -0.02)
+    blend = Blend(("vse",), 200, 0.4, 0.8, -0.02)
     assert Blend.from_table({**blend.to_table(), "measured on": "flickr8k/dev"}, "config.json") == blend
     calibrated = replace(blend, calibration=Calibration(8.0, 2.0, -3.0, -1.0, ceiling=0.5))
     assert Blend.from_table(calibrated.to_table(), "config.json") == calibrated

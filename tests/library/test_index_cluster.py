@@ -22,7 +22,7 @@ def test_a_library_indexed_on_a_cluster_is_that_of_one_process(
     (folder / "broken.jpg").write_bytes(b"nothing")
     found = []
     for place, ray in (("one", None), ("many", "local")):
-        with Library(tmp_path / place, encoder=toy.ColourEncoder(), second=None) as library:
+        with Library(tmp_path / place, encoder=toy.ColourEncoder(), stages=()) as library:
             done = library.index(folder, ray=ray)
             assert (done.n_added, len(done.failures)) == (14, 1)
             assert library.index(folder, ray=ray).n_added == 0

@@ -8,10 +8,12 @@ import torch
 
 from seesay.errors import SeesayError
 from seesay.images.features import FeatureSpec
-from seesay.library.sentences import LONGEST, SentenceEncoder, WordScorer
+from seesay.library.sentences import LONGEST, LikelihoodScorer, SentenceEncoder, WordScorer
 from seesay.models import base, pretrained
 from seesay.models.aligner import Aligner
+from seesay.models.base import Captioner
 from seesay.models.dvsa import DVSA, DVSAConfig
+from seesay.models.mrnn import MRNN, MRNNConfig
 from seesay.models.vse import VSE, VSEConfig
 from seesay.text.vocabulary import Vocabulary
 
@@ -99,6 +101,30 @@ def agree_on_regions(folder: Path, regions: torch.Tensor) -> None:
         assert best.tolist() == products.argmax(1).tolist()
 
 
+def test_likelihoods_are_those_of_torch(tmp_path: Path, vocabulary: Vocabulary) -> None:
+    torch.manual_seed(0)
+    config = MRNNConfig(embedding=6, recurrent=7, multimodal=8, shared=True, self_normalise=0.1)
+    model = MRNN(config, vocabulary, FeatureSpec("efficientnet-lite0", 64))
+    model.mean_image.normal_()
+    pretrained.save(tmp_path, model, {"name": "toy"})
+    agree_on_likelihoods(tmp_path, torch.randn(5, 8))
+
+
+def test_likelihoods_are_those_of_torch_with_the_weights_that_ship() -> None:
+    agree_on_likelihoods(pretrained.find("mrnn").folder, torch.randn(5, 512))
+
+
+def agree_on_likelihoods(folder: Path, images: torch.Tensor) -> None:
+    """Both ways say of photos how much likelier a sentence is for them than for the mean picture."""
+    model, about = pretrained.load(folder), pretrained.read_about(folder).about
+    assert isinstance(model, Captioner)
+    assert LikelihoodScorer.knows(about)
+    scorer = LikelihoodScorer(folder, about, model.vocabulary)
+    expected = model.score(images, model.encode_texts(SENTENCES), normalise="mean-image").T.numpy()
+    for row, sentence in enumerate(SENTENCES):
+        np.testing.assert_allclose(scorer(images.numpy(), sentence), expected[row], rtol=1e-4, atol=1e-3)
+
+
 def test_it_reads_as_many_words_as_the_model() -> None:
     assert LONGEST == base.LONGEST
 
@@ -112,6 +138,10 @@ def test_another_family_is_left_to_torch() -> None:
     assert WordScorer.knows(words)
     assert not WordScorer.knows(about)
     assert not WordScorer.knows({"family": "dvsa", "config": {"fragments": "edges", "cell": "gru"}})
+    told = {"wiring": "m-rnn", "cell": "relu", "shared": True, "self_normalise": 0.1}
+    assert LikelihoodScorer.knows({"family": "mrnn", "config": told})
+    assert not LikelihoodScorer.knows({"family": "mrnn", "config": told | {"self_normalise": 0.0}})
+    assert not LikelihoodScorer.knows({"family": "mrnn", "config": told | {"cell": "gru"}})
 
 
 def test_weights_that_cannot_be_read_are_named(tmp_path: Path, vocabulary: Vocabulary) -> None:

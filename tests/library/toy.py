@@ -62,7 +62,9 @@ class ColourEncoder:
 
 
 class Corners:
-    """Regions are the quarters of a photo, three numbers each; a sentence has a vector for each colour it names."""
+    """A second stage: regions are quarters, three numbers each; a sentence has a vector for each colour it names."""
+
+    stage = "regions"
 
     def __init__(self, blend: Blend, variant: str = "1") -> None:
         self.blend = blend
@@ -87,6 +89,29 @@ class Corners:
         lengths = np.linalg.norm(regions.astype(np.float32), axis=-1) * np.linalg.norm(colour)
         scores = (regions @ colour / np.maximum(lengths, 1e-6)).astype(np.float32)  # (n, 4): cosines
         return scores.max(1), QUARTERS[scores.argmax(1)]
+
+
+class Brightness:
+    """A third stage, which likes bright photos whatever is asked for."""
+
+    stage = "likelihood"
+
+    def __init__(self, blend: Blend) -> None:
+        self.blend = blend
+        self.fingerprint = Fingerprint("brightness", "1", "mean", 1)
+        self.pixels = 8
+        self.asked: list[tuple[int, str]] = []
+
+    @contextmanager
+    def at_work(self) -> Iterator[Callable[[], None]]:
+        yield lambda: None
+
+    def encode_photos(self, images: Sequence[Image.Image]) -> NDArray[np.float16]:
+        return np.array([[[np.asarray(image).mean() / 255]] for image in images], np.float16)
+
+    def score(self, views: Vector, text: str) -> Vector:
+        self.asked.append((len(views), text))
+        return np.asarray(views[:, 0, 0], np.float32)
 
 
 def _named(text: str) -> Vector:

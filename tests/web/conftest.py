@@ -151,8 +151,8 @@ def photos(tmp_path: Path) -> Path:
 @pytest.fixture
 def library(tmp_path: Path, toy: ModuleType, photos: Path) -> Iterator[Library]:
     """That folder, indexed by that model."""
-    second = toy.Corners(Blend("colours", k=10, weight=0.0, slope=1.0, offset=0.0))  # which changes no score
-    with Library(tmp_path / "library", encoder=toy.ColourEncoder(), second=second) as library:
+    second = toy.Corners(Blend(("colours",), k=10, weight=0.0, slope=1.0, offset=0.0))  # which changes no score
+    with Library(tmp_path / "library", encoder=toy.ColourEncoder(), stages=[second]) as library:
         library.index(photos, workers=1)
         yield library
 

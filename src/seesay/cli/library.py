@@ -28,7 +28,7 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
             "library": found.name,
             "fingerprint": asdict(found.fingerprint) if found.fingerprint else None,
             "agrees": found.agrees,
-            "second": found.second,
+            "stages": dict(found.stages),
             **asdict(found.counts),
             "folders": [
                 {
@@ -47,8 +47,8 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
         typer.echo(f"unusable  {found.counts.failures:,}")
         if found.fingerprint:
             typer.echo(f"model     {found.fingerprint.model} ({found.fingerprint.features})")
-        if found.second:
-            typer.echo(f"regions   {found.second}")
+        for stage, name in found.stages.items():
+            typer.echo(f"{stage:<9} {name}")
         for folder, counts in found.folders:
             absent = "" if exists(folder.path) else ", not there"
             left_out = f", without {', '.join(folder.exclude)}" if folder.exclude else ""
@@ -56,7 +56,9 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
         if not found.folders:
             typer.echo("seesay: no folder is indexed yet; try: seesay index ~/Pictures", err=True)
         if found.could_look_again:
-            typer.echo("seesay: a model of regions is installed; to search by it: seesay library rebuild", err=True)
+            typer.echo(
+                "seesay: a model that looks again is installed; to search by it: seesay library rebuild", err=True
+            )
     if not found.agrees:
         typer.echo("seesay: the weights have changed since; try: seesay library rebuild", err=True)
         raise typer.Exit(1)

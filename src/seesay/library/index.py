@@ -5,7 +5,7 @@ path, nothing is computed. The rest is decoded once, for the thumbnail and for t
 is one transaction: whatever ends the process, what was written before stays and is not computed again.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -54,7 +54,7 @@ def index_folder(
     folder: Folder,
     encoder: Encoder,
     *,
-    second: Rescorer | None = None,
+    stages: Sequence[Rescorer] = (),
     below: Path | None = None,
     retry: bool = False,
     workers: int = 0,
@@ -66,7 +66,7 @@ def index_folder(
     Args:
         store: Whose fingerprint is the encoder's.
         folder: An absolute path without links in it, and what is left out below it.
-        second: The second stage of search, whose vectors of regions the store holds.
+        stages: The later stages of search whose views the store holds.
         below: The part of it to look at, by default the whole.
         retry: Try again what could not be used, though it has not changed.
         workers: Threads, or workers of a cluster on this machine; 0 takes one per core.
@@ -88,7 +88,7 @@ def index_folder(
     failed = {failure.file.path for failure in store.failures([start])} if retry else set()
     todo = [file for path, file in listing.files.items() if known.get(path) != file or path in failed]
     if todo or waiting:
-        _encode_all(store, start, todo, known, encoder, second, done, workers, ray, on_progress)
+        _encode_all(store, start, todo, known, encoder, stages, done, workers, ray, on_progress)
     if todo or done.n_removed:
         store.drop_unused()
     if isinstance(store, SharedStore):
@@ -115,7 +115,7 @@ def _encode_all(
     todo: list[File],
     known: dict[bytes, File],
     encoder: Encoder,
-    second: Rescorer | None,
+    stages: Sequence[Rescorer],
     done: Indexed,
     workers: int,
     ray: str | None,
@@ -129,12 +129,12 @@ def _encode_all(
             from seesay.cluster import join
 
             cluster = stack.enter_context(join(ray, workers))
-            written = stack.enter_context(closing(_write_from(cluster, store, todo, encoder, second)))
+            written = stack.enter_context(closing(_write_from(cluster, store, todo, encoder, stages)))
         else:
             prepare = stack.enter_context(encoder.at_work())
-            if second:
-                stack.enter_context(second.at_work())
-            written = stack.enter_context(closing(_write_all(store, start, todo, encoder, second, workers, prepare)))
+            for stage in stages:
+                stack.enter_context(stage.at_work())
+            written = stack.enter_context(closing(_write_all(store, start, todo, encoder, stages, workers, prepare)))
         for work, left in written:
             done.n_encoded += len(work.batch.contents)
             done.failures += work.batch.failures
@@ -153,7 +153,7 @@ def _write_all(
     start: Path,
     todo: list[File],
     encoder: Encoder,
-    second: Rescorer | None,
+    stages: Sequence[Rescorer],
     workers: int,
     prepare: Callable[[], None],
 ) -> "Generator[tuple[Work, list[tuple[File, str]]], None, None]":
@@ -166,11 +166,11 @@ def _write_all(
         from seesay.library.claims import work_on_claims
 
         store.enqueue(todo)
-        yield from work_on_claims(store, start, Intake(encoder, store.digests(), second), workers, prepare)
+        yield from work_on_claims(store, start, Intake(encoder, store.digests(), stages), workers, prepare)
         return
     while todo:
         again: list[File] = []
-        intake = Intake(encoder, store.digests(), second)
+        intake = Intake(encoder, store.digests(), stages)
         with closing(work_in_batches(todo, intake, workers, prepare_thread=prepare)) as finished:
             for work in finished:
                 left = store.write(work.batch)
@@ -180,7 +180,7 @@ def _write_all(
 
 
 def _write_from(
-    cluster: "Cluster", store: Store, todo: list[File], encoder: Encoder, second: Rescorer | None
+    cluster: "Cluster", store: Store, todo: list[File], encoder: Encoder, stages: Sequence[Rescorer]
 ) -> "Generator[tuple[Work, list[tuple[File, str]]], None, None]":
     """Write what the workers of a cluster make; as `_write_all`."""
     from seesay.images.batches import BATCH
@@ -189,7 +189,7 @@ def _write_from(
     while todo:
         again: list[File] = []
         batches = [todo[start : start + BATCH] for start in range(0, len(todo), BATCH)]
-        make = partial(ready_to_take_in, encoder, frozenset(store.digests()), second)
+        make = partial(ready_to_take_in, encoder, frozenset(store.digests()), stages)
         with closing(cluster.work(make, batches)) as finished:
             for work in finished:
                 left = store.write(work.batch)

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from seesay import remote
 from seesay.errors import SeesayError
 from seesay.images.io import open_image
-from seesay.library.cascade import Rescorer, encode_both
+from seesay.library.cascade import Rescorer
 from seesay.library.encoding import Encoder
 from seesay.library.metadata import Metadata, read_metadata
+from seesay.library.rescoring import encode_all
 from seesay.library.store import Batch, Content, Failure, File, as_path
 from seesay.library.thumbnails import make_thumbnail
 from seesay.remote import UnreachableError
@@ -49,10 +49,10 @@ class _Opened:
 class Intake:
     """Makes a batch of a few files; several threads share it."""
 
-    def __init__(self, encoder: Encoder, digests: Container[str], second: Rescorer | None = None) -> None:
+    def __init__(self, encoder: Encoder, digests: Container[str], stages: Sequence[Rescorer] = ()) -> None:
         self.encoder = encoder
-        self.second = second
-        self._pixels = max(encoder.pixels, second.pixels) if second else encoder.pixels
+        self.stages = stages
+        self._pixels = max(encoder.pixels, *(stage.pixels for stage in stages), 0)
         self._known = digests
         self._taken: set[str] = set()
         self._lock = threading.Lock()
@@ -96,18 +96,14 @@ class Intake:
 
     def _encode(self, opened: list[_Opened]) -> list[Content]:
         images = [photo.image for photo in opened]
-        regions: Sequence[NDArray[np.float16] | None] = [None] * len(images)
-        if self.second:
-            vectors, tags, several = encode_both(self.encoder, self.second, images)
-            regions = list(several)
-        else:
-            vectors, tags = self.encoder.encode_photos(images)
+        vectors, tags, views = encode_all(self.encoder, self.stages, images)
         contents = []
-        for photo, vector, likeliest, seen in zip(opened, vectors, tags, regions, strict=True):
+        for row, (photo, vector, likeliest) in enumerate(zip(opened, vectors, tags, strict=True)):
             about = photo.about
             described = about.width, about.height, about.taken, about.camera
-            kept = vector.astype(np.float16)
-            contents.append(Content(photo.digest, *described, kept, photo.thumbnail, likeliest, seen))
+            kept = vector.astype(np.float16), photo.thumbnail, likeliest
+            seen = {stage: each[row] for stage, each in views.items()}
+            contents.append(Content(photo.digest, *described, *kept, seen))
         return contents
 
     def _take(self, digest: str) -> bool:
@@ -124,12 +120,12 @@ class Intake:
             self._taken.difference_update(digests)
 
 
-def ready_to_take_in(encoder: Encoder, digests: Container[str], second: Rescorer | None) -> Intake:
+def ready_to_take_in(encoder: Encoder, digests: Container[str], stages: Sequence[Rescorer]) -> Intake:
     """An intake for a process that does nothing else until its end: the models are at work in it for good."""
-    opened = [encoder.at_work(), *([second.at_work()] if second else [])]
+    opened = [encoder.at_work(), *(stage.at_work() for stage in stages)]
     for prepare in [context.__enter__() for context in opened]:
         prepare()
-    return Intake(encoder, digests, second)
+    return Intake(encoder, digests, stages)
 
 
 def _read(file: File) -> tuple[File, bytes]:

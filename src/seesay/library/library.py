@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from seesay.errors import SeesayError
-from seesay.library.cascade import Rescorer, find_rescorer
+from seesay.library.cascade import RegionRescorer, Rescorer, held_stages
 from seesay.library.encoding import Encoder, WeightsEncoder
 from seesay.library.likeness import Part, Source, find_photo, vector_of
 from seesay.library.places import absolute, exists, library_place, open_store, resolve_folder, root_of, without
+from seesay.library.rescoring import find_stages
 from seesay.library.search import Parts, Result, find_photos, find_regions, read_sentence
 from seesay.library.status import Status
 from seesay.library.store import Failure, Filter, Folder, Photo, Store
@@ -28,8 +29,7 @@ class Library:
         location: The library's folder, or the address of a server (`postgresql://…`); by default the person's own
             (`seesay.library.places`).
         model: Weights by name or folder; by default those that the library was made with.
-        second: What looks again at the best (`seesay.library.cascade`), by default what is installed for the model;
-            None for nothing.
+        stages: What looks again at the best (`seesay.library.cascade`), by default what is installed for the model.
 
     Example:
         >>> library = Library()  # doctest: +SKIP
@@ -47,12 +47,12 @@ class Library:
         model: str | Path | None = None,
         store: Store | None = None,
         encoder: Encoder | None = None,
-        second: Rescorer | Literal["installed"] | None = "installed",
+        stages: Sequence[Rescorer] | Literal["installed"] = "installed",
     ) -> None:
         self.store = store or open_store(library_place(location))
         made_with = self.store.fingerprint()
         self.encoder: Encoder = encoder or WeightsEncoder(model or (made_with.model if made_with else DEFAULT_MODEL))
-        self._second = second
+        self._stages = stages
 
     def __enter__(self) -> "Library":
         return self
@@ -65,18 +65,17 @@ class Library:
         self.store.close()
 
     @cached_property
-    def second(self) -> Rescorer | None:
-        """What looks again at the photos that were found best; None where nothing does."""
-        return find_rescorer(self.encoder.fingerprint.model) if self._second == "installed" else self._second
+    def stages(self) -> tuple[Rescorer, ...]:
+        """What looks again at the photos that were found best, one after the other."""
+        return find_stages(self.encoder.fingerprint.model) if self._stages == "installed" else tuple(self._stages)
 
-    def _stored_second(self) -> Rescorer | None:
-        """The second stage, where the library holds its vectors of regions."""
-        held = self.store.regions_fingerprint()
-        return self.second if held is not None and self.second and held == self.second.fingerprint else None
+    def _held_stages(self) -> tuple[Rescorer, ...]:
+        """Those stages whose views the library holds."""
+        return held_stages(self.stages, self.store, self.encoder.fingerprint.model)
 
     def _start(self, *, only_if_empty: bool = False) -> None:
-        regions = self.second.fingerprint if self.second else None
-        self.store.start(self.encoder.fingerprint, regions, only_if_empty=only_if_empty)
+        stages = {stage.stage: stage.fingerprint for stage in self.stages}
+        self.store.start(self.encoder.fingerprint, stages, only_if_empty=only_if_empty)
 
     def folders(self) -> list[Folder]:
         """The indexed folders."""
@@ -114,7 +113,7 @@ class Library:
             root = self._root_of(path, exclude)
             below = path if path != root.path else None
             return index_folder(
-                self.store, root, self.encoder, second=self._stored_second(), below=below, retry=retry,
+                self.store, root, self.encoder, stages=self._held_stages(), below=below, retry=retry,
                 workers=workers, ray=ray, on_progress=on_progress,
             )  # fmt: skip
 
@@ -174,7 +173,7 @@ class Library:
         )
         own = [part.photo if isinstance(part, Part) else part for part in like]
         return find_photos(
-            self.store, parts, self.encoder.calibration, _within(where, folders), second=self._stored_second(),
+            self.store, parts, self.encoder.calibration, _within(where, folders), stages=self._held_stages(),
             without=[find_photo(self.store, photo).content for photo in own if isinstance(photo, int)],
             top=top, min_score=min_score, sort=sort,
         )  # fmt: skip
@@ -195,18 +194,18 @@ class Library:
             SeesayError: The library keeps no regions.
         """
         self._agree()
-        second = self._stored_second()
-        if second is None:
+        stage = next((stage for stage in self._held_stages() if isinstance(stage, RegionRescorer)), None)
+        if stage is None:
             raise SeesayError(
                 f"the library {self.store.name} keeps photos as a whole and no regions of them",
-                hint="seesay library rebuild" if self.second else None,
+                hint="seesay library rebuild" if self.stages else None,
             )
         if not phrase.strip():
             raise SeesayError("the query asks for nothing", allowed="a few words, such as 'red bus'")
         return find_regions(
             self.store,
             read_sentence(self.encoder, phrase),
-            second,
+            stage,
             _within(where, folders),
             top=top,
             min_score=min_score,
@@ -231,7 +230,7 @@ class Library:
 
     def status(self) -> Status:
         """What the library holds."""
-        return Status.of(self.store, self.encoder.fingerprint, self._stored_second(), self.second)
+        return Status.of(self.store, self.encoder.fingerprint, self._held_stages(), self.stages)
 
     def forget(self, folder: Path | str) -> int:
         """Remove everything below a folder from the library, whether or not it exists; the photos themselves stay.
@@ -274,12 +273,12 @@ class Library:
         paths = [resolve_folder(folder) for folder in folders]
         with self.store.writing():
             self._start()
-            second = self._stored_second()
+            stages = self._held_stages()
             for path in paths:
                 self._root_of(path, None)
             return {
                 folder.path: index_folder(
-                    self.store, folder, self.encoder, second=second, workers=workers, on_progress=on_progress
+                    self.store, folder, self.encoder, stages=stages, workers=workers, on_progress=on_progress
                 )
                 for folder in self.store.folders()
                 if exists(folder.path)

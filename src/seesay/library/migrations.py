@@ -65,6 +65,17 @@ MIGRATIONS = (
         vector BLOB NOT NULL
     );
     """,
+    """
+    -- What each of the later stages of search keeps of a photo: vectors, one after the other.
+    CREATE TABLE views (
+        content INTEGER NOT NULL REFERENCES contents (id) ON DELETE CASCADE,
+        stage TEXT NOT NULL,
+        vector BLOB NOT NULL,
+        PRIMARY KEY (content, stage)
+    );
+    INSERT INTO views SELECT content, 'regions', vector FROM regions;
+    DROP TABLE regions;
+    """,
 )
 
 

@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import re
-import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +21,7 @@ from seesay.library.postgres_batches import write_batch
 from seesay.library.server import Server
 from seesay.library.server import query as as_query
 from seesay.library.sharing import Claim, SharedStore
-from seesay.library.sql import UNUSED, SqlStore, as_text
+from seesay.library.sql import UNUSED, SqlStore, beginning
 from seesay.library.store import Batch, File, Filter, Fingerprint, Folder, Hit, Vector
 
 if TYPE_CHECKING:
@@ -91,10 +90,9 @@ class PostgresStore(SqlStore, SharedStore):
         )
 
     def start(
-        self, fingerprint: Fingerprint, regions: Fingerprint | None = None, *, only_if_empty: bool = False
+        self, fingerprint: Fingerprint, stages: Mapping[str, Fingerprint] = {}, *, only_if_empty: bool = False
     ) -> None:
         dim = int(fingerprint.dim)
-        about = {"fingerprint": as_text(fingerprint), "regions": as_text(regions), "epoch": uuid.uuid4().hex}
         with self._transaction() as connection:
             connection.execute("LOCK TABLE about IN SHARE ROW EXCLUSIVE MODE")  # one start after the other
             begun = connection.execute("SELECT 1 FROM about WHERE key = 'fingerprint'").fetchone()
@@ -109,7 +107,7 @@ class PostgresStore(SqlStore, SharedStore):
             with connection.cursor() as cursor:
                 cursor.executemany(
                     "INSERT INTO about VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                    about.items(),
+                    beginning(fingerprint, stages).items(),
                 )
 
     def set_folders(self, folders: Iterable[Folder], known: Sequence[Folder] | None = None) -> bool:

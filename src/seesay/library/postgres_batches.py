@@ -5,25 +5,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seesay.library.server import query
-from seesay.library.sql import PACKED, PUT_PHOTO, date_of, pack
+from seesay.library.sql import PUT_PHOTO, date_of, pack
 from seesay.library.store import Batch, Content, File
 
 if TYPE_CHECKING:
     import psycopg
 
-_PUT_PACKED = "".join(
-    f"), some_{table} AS (INSERT INTO {table} SELECT id, %({table})s FROM added WHERE %({table})s::bytea IS NOT NULL\n"
-    for table in PACKED
-)
-_PUT_CONTENT = f"""
+_PUT_CONTENT = """
 WITH added AS (
     INSERT INTO contents (digest, width, height, taken, camera)
     VALUES (%(digest)s, %(width)s, %(height)s, %(taken)s, %(camera)s) ON CONFLICT DO NOTHING RETURNING id
 ), a_vector AS (INSERT INTO vectors SELECT id, %(vector)s FROM added
 ), a_thumbnail AS (INSERT INTO thumbnails SELECT id, %(thumbnail)s FROM added
-{_PUT_PACKED}) INSERT INTO tags SELECT class, id, probability
+), some_views AS (
+    INSERT INTO views SELECT id, stage, view
+    FROM added, unnest(%(stages)s::text[], %(views)s::bytea[]) AS seen (stage, view)
+) INSERT INTO tags SELECT class, id, probability
 FROM added, unnest(%(classes)s::integer[], %(probabilities)s::double precision[]) AS given (class, probability)
-""".encode()
+"""
 
 
 def write_batch(connection: "psycopg.Connection[Any]", batch: Batch) -> list[tuple[File, str]]:
@@ -61,9 +60,10 @@ def _row(content: Content) -> dict[str, Any]:
         "camera": _plain(content.camera),
         "vector": np.asarray(content.vector, np.float16).astype(np.float32),
         "thumbnail": content.thumbnail,
+        "stages": list(content.views),
+        "views": [pack(view) for view in content.views.values()],
         "classes": [number for number, _ in content.tags],
         "probabilities": [float(probability) for _, probability in content.tags],
-        **pack(content),
     }
 
 

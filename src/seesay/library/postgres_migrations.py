@@ -39,9 +39,11 @@ MIGRATIONS = (
         content BIGINT PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE,
         jpeg BYTEA NOT NULL
     );
-    CREATE TABLE regions (
-        content BIGINT PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE,
-        vector BYTEA NOT NULL
+    CREATE TABLE views (
+        content BIGINT NOT NULL REFERENCES contents (id) ON DELETE CASCADE,
+        stage TEXT NOT NULL,
+        vector BYTEA NOT NULL,
+        PRIMARY KEY (content, stage)
     );
     CREATE TABLE tags (
         class INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-"""Search: every photo by its one vector, the best perhaps looked at again, with scores that mean something.
+"""Search: every photo by its one vector, the best looked at again by later stages, with scores that mean something.
 
 A query may have several parts: sentences that the photo is to fit, sentences that it is not to fit, and photos that it
 is to be like. Where the weights are calibrated and no photo is given, the score is the probability that all of it
@@ -14,7 +14,7 @@ import numpy as np
 
 from seesay.errors import SeesayError
 from seesay.library.calibration import Calibration, word_for
-from seesay.library.cascade import Rescorer, look_again
+from seesay.library.cascade import RegionRescorer, Rescorer, look_again
 from seesay.library.encoding import Encoder
 from seesay.library.likeness import Box
 from seesay.library.store import Filter, Hit, Photo, Store, Vector
@@ -36,7 +36,7 @@ class Sentence:
         vector: (D,), of unit length, or of length zero where no word of it is known.
         n_words: How many content words it has.
         clues: What its rare words say about tags.
-        text: As it was written, for a second stage.
+        text: As it was written, for later stages.
     """
 
     vector: Vector
@@ -109,7 +109,7 @@ def find_photos(
     calibration: Calibration | None,
     where: Filter,
     *,
-    second: Rescorer | None = None,
+    stages: Sequence[Rescorer] = (),
     without: Collection[int] = (),
     top: int = 20,
     min_score: float | None = None,
@@ -118,7 +118,7 @@ def find_photos(
     """The photos that fit a query best.
 
     Args:
-        second: Looks again at the best.
+        stages: Each looks again at the best of what those before it found.
         without: Contents that are not to be found.
         top: How many, copies not counted.
         min_score: Leave out what scores less.
@@ -127,11 +127,11 @@ def find_photos(
     _check(top, sort)
     if not parts.fits and not parts.like:
         raise SeesayError("the query asks for nothing", allowed="a sentence, or a photo to be like")
-    if second is not None and second.blend.calibration is not None:
-        calibration = second.blend.calibration
+    for stage in stages:
+        calibration = stage.blend.calibration or calibration
     direction = parts.direction()
     n = 2 * top + 32 if len(parts.fits) + len(parts.like) == 1 and not parts.unlike else max(_CANDIDATES, 4 * top)
-    n = max(n + len(without), second.blend.k if second else 0)
+    n = max(n + len(without), *(stage.blend.k for stage in stages), 0)
     worth = _worth(store, parts)
     bonus: dict[int, float] = {}
     for added in worth[: len(parts.fits)]:
@@ -140,8 +140,7 @@ def find_photos(
     while True:
         found = store.nearest(direction, n, where, bonus)
         hits = [hit for hit in found if hit.photos[0].content not in without]
-        gains = look_again(second, store, hits, (*parts.fits, *parts.unlike)) if second else ()
-        results = _fold(_ranked(hits, parts, [*worth, *gains], calibration))
+        results = _fold(_look_again(store, hits, parts, worth, calibration, stages))
         if len(results) >= top or len(found) < n:
             break
         n *= 4  # so many copies that too few photos are left
@@ -151,7 +150,7 @@ def find_photos(
 def find_regions(
     store: Store,
     phrase: Sentence,
-    second: Rescorer,
+    stage: RegionRescorer,
     where: Filter,
     *,
     top: int = 20,
@@ -160,16 +159,16 @@ def find_regions(
 ) -> list[Result]:
     """The photos that show something in one of their regions, each with that region.
 
-    Of the photos whose one vector is nearest the second model looks at many more than in a search for photos: what
+    Of the photos whose one vector is nearest the stage looks at many more than in a search for photos: what
     fills a corner is not what the photo as a whole is like. The score is the similarity of region and phrase.
     """
     _check(top, sort)
     hits = store.nearest(phrase.vector, max(_CANDIDATES, 2 * top), where, _worth(store, Parts(fits=(phrase,)))[0])
-    regions = store.regions([hit.photos[0].content for hit in hits])
+    regions = store.views(stage.stage, [hit.photos[0].content for hit in hits])
     hits = [hit for hit in hits if hit.photos[0].content in regions]
     if not hits or not phrase.vector.any():
         return []
-    scores, boxes = second.point(np.stack([regions[hit.photos[0].content] for hit in hits]), phrase.text)
+    scores, boxes = stage.point(np.stack([regions[hit.photos[0].content] for hit in hits]), phrase.text)
     order = np.argsort(-scores, kind="stable")
     placed = {hits[row].photos[0].content: boxes[row].tolist() for row in order}
     results = _fold([(float(scores[row]), None, hits[row]) for row in order])
@@ -208,17 +207,46 @@ def _worth(store: Store, parts: Parts) -> list[dict[int, float]]:
     ]
 
 
+Ranked = list[tuple[float, str | None, Hit]]
+"""Hits with score and word, best first."""
+
+
+def _look_again(
+    store: Store,
+    hits: Sequence[Hit],
+    parts: Parts,
+    worth: Sequence[dict[int, float]],
+    calibration: Calibration | None,
+    stages: Sequence[Rescorer],
+) -> Ranked:
+    """Hits as the first stage and one after the other of the later ones rank them."""
+    sentences = (*parts.fits, *parts.unlike)
+    gains: list[dict[int, float]] = [{} for _ in sentences]
+    ranked = _ranked(hits, parts, [worth, gains], calibration)
+    for stage in stages:
+        more = look_again(stage, store, [hit for _, _, hit in ranked], sentences, gains)
+        for gain, added in zip(gains, more, strict=True):
+            for content, value in added.items():
+                gain[content] = gain.get(content, 0.0) + value
+        ranked = _ranked(hits, parts, [worth, gains], calibration)
+    return ranked
+
+
 def _ranked(
-    hits: Sequence[Hit], parts: Parts, worth: Sequence[dict[int, float]], calibration: Calibration | None
-) -> list[tuple[float, str | None, Hit]]:
-    """Hits with score and word, best first."""
+    hits: Sequence[Hit],
+    parts: Parts,
+    bonuses: Sequence[Sequence[dict[int, float]]],
+    calibration: Calibration | None,
+) -> Ranked:
+    """Hits by their cosines and by bonuses, of each of which there is one for each sentence."""
     if not hits:
         return []
     vectors = np.stack([hit.vector for hit in hits])  # (n, D)
     sentences = (*parts.fits, *parts.unlike)
     cosines = [vectors @ sentence.vector for sentence in sentences]
-    for row, added in enumerate(worth):
-        cosines[row % len(sentences)] += [added.get(hit.photos[0].content, 0.0) for hit in hits]
+    for bonus in bonuses:
+        for cosine, added in zip(cosines, bonus, strict=True):
+            cosine += [added.get(hit.photos[0].content, 0.0) for hit in hits]
     fits, unlike = cosines[: len(parts.fits)], cosines[len(parts.fits) :]
     probable = calibration is not None and not parts.like
     if calibration is not None and probable:
@@ -239,7 +267,7 @@ def _ranked(
     return [(float(scores[row]), word_for(float(scores[row])) if probable else None, hits[row]) for row in order]
 
 
-def _fold(ranked: Sequence[tuple[float, str | None, Hit]]) -> list[Result]:
+def _fold(ranked: Ranked) -> list[Result]:
     """Results without copies of better ones, each with its copies."""
     results: list[Result] = []
     kept = np.zeros((len(ranked), len(ranked[0][2].vector) if ranked else 0), np.float32)

@@ -1,8 +1,8 @@
 """The sentence side of trained weights in NumPy, for queries.
 
 Importing torch takes longer than everything else that a search does. A query is one short sentence, and its encoder a
-few matrix products: this reads the same weights and gives what `seesay.models.vse.VSE.encode_texts` and
-`seesay.models.dvsa.DVSA.score` give.
+few matrix products: this reads the same weights and gives what `seesay.models.vse.VSE.encode_texts`,
+`seesay.models.dvsa.DVSA.score` and `seesay.models.mrnn.MRNN.score` give.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,15 +16,16 @@ from safetensors import SafetensorError, safe_open
 
 from seesay.errors import SeesayError
 from seesay.library.store import Vector
-from seesay.text.vocabulary import UNKNOWN, Vocabulary
+from seesay.text.vocabulary import END, START, UNKNOWN, Vocabulary
 
 LONGEST = 100
 """Words of a query that are read, as many as the model itself reads."""
 
 _RECURRENT = ("gru", "lstm")
-_SUPPORTED: dict[str, dict[str, tuple[str, ...]]] = {
+_SUPPORTED: dict[str, dict[str, tuple[str | bool, ...]]] = {
     "vse": {"encoder": (*_RECURRENT, "mean"), "text_pooling": ("max", "mean", "last")},
     "dvsa": {"fragments": ("words",), "cell": _RECURRENT},
+    "mrnn": {"wiring": ("m-rnn",), "cell": ("relu",), "shared": (True,)},
 }
 _TINY = 1e-12
 
@@ -40,6 +41,8 @@ class _Reader:
     """
 
     family: str
+    parts: tuple[str, ...] = ("encoder.", "W_d.")
+    """How the names begin of the tensors that it needs, beside the word vectors."""
 
     def __init__(self, folder: Path, about: Mapping[str, Any], vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -47,7 +50,7 @@ class _Reader:
         path = folder / "model.safetensors"
         try:
             file: Any = safe_open(path, framework="np")
-            names = [name for name in file.keys() if name.startswith(("encoder.", "W_d."))]  # noqa: SIM118 - no mapping
+            names = [name for name in file.keys() if name.startswith(self.parts)]  # noqa: SIM118 - no mapping
             self._weights = {name: file.get_tensor(name).astype(np.float32) for name in names}
             self._embedding = file.get_slice("embedding.weight")  # of thousands of words a query needs a few
         except (OSError, SafetensorError) as error:
@@ -59,10 +62,16 @@ class _Reader:
         config, supported = about["config"], _SUPPORTED[cls.family]
         return about["family"] == cls.family and all(config.get(key) in allowed for key, allowed in supported.items())
 
-    def _read(self, sentence: str) -> Vector:
-        """The vectors of its words, (T, word_dim); an empty sentence counts as one unknown word."""
-        rows = self.vocabulary.encode(sentence)[:LONGEST] or [UNKNOWN]
+    def _rows(self, sentence: str) -> list[int]:
+        """The numbers of its words; an empty sentence counts as one unknown word."""
+        return self.vocabulary.encode(sentence)[:LONGEST] or [UNKNOWN]
+
+    def _vectors(self, rows: list[int]) -> Vector:
+        """The vectors of words, (T, word_dim)."""
         return np.concatenate([self._embedding[row : row + 1] for row in rows]).astype(np.float32)
+
+    def _read(self, sentence: str) -> Vector:
+        return self._vectors(self._rows(sentence))
 
     def _states(self, words: Vector, cell: str, *, bidirectional: bool) -> list[Vector]:
         """The states of the recurrent encoder in each direction: (T, hidden) each."""
@@ -131,6 +140,42 @@ class WordScorer(_Reader):
         if self.config["magnitudes"] != "free":
             share /= np.sqrt(np.square(words).sum(-1) + _TINY).sum()
         return np.asarray(share * words, np.float32)
+
+
+class LikelihoodScorer(_Reader):
+    """Scores photos by how much likelier a captioner says a sentence of them than of the mean picture, as m-RNN does.
+
+    The weights have to be self-normalised: then a word's score needs no sum over all words.
+    """
+
+    family = "mrnn"
+    parts = ("second.", "recurrence.", "V_w.", "V_r.", "to_embedding.", "mean_image")
+
+    @classmethod
+    def knows(cls, about: Mapping[str, Any]) -> bool:
+        return super().knows(about) and about["config"].get("self_normalise", 0) > 0
+
+    def __call__(self, images: Vector, sentence: str) -> Vector:
+        """The scores (n,) of photos as the model keeps them, (n, M)."""
+        rows = self._rows(sentence)
+        language = self._language(self._vectors([START, *rows]))  # (T, M)
+        wanted = self._vectors([*rows, END]) @ self._weights["to_embedding.weight"]  # (T, M)
+        seen = np.concatenate([images.astype(np.float32), self._weights["mean_image"]])
+        scores = np.zeros(len(seen), np.float32)
+        for said, word in zip(language, wanted, strict=True):
+            scores += (1.7159 * np.tanh((2 / 3) * (said + seen))) @ word  # Eq. 4; what a word is worth by itself goes
+        return np.asarray(scores[:-1] - scores[-1], np.float32)
+
+    def _language(self, words: Vector) -> Vector:
+        """What each word adds to the multimodal layer: (T, embedding) → (T, M)."""
+        w = words @ self._weights["second.weight"].T + self._weights["second.bias"]
+        recurrent, r = self._weights["recurrence.weight"], np.zeros(w.shape[1], np.float32)
+        states = []
+        for step in w:
+            r = np.maximum(recurrent @ r + step, 0)  # Eq. 2
+            states.append(r)
+        from_states = np.stack(states) @ self._weights["V_r.weight"].T + self._weights["V_r.bias"]
+        return np.asarray(from_states + w @ self._weights["V_w.weight"].T, np.float32)
 
 
 def _products(regions: Vector, words: Vector) -> Vector:

@@ -1,25 +1,25 @@
 """The verbs of a store that every SQL database answers alike."""
 
 import json
+import uuid
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seesay.library import store
 from seesay.library.conditions import Dialect, below, conditions
-from seesay.library.store import Content, Counts, Failure, File, Filter, Fingerprint, Folder, Photo, Tags, Vector
+from seesay.library.store import STAGES, Counts, Failure, File, Filter, Fingerprint, Folder, Photo, Tags, Vector
 
 _PHOTO = "p.id, p.path, p.content, p.size, p.mtime_ns, p.date, c.width, c.height, c.taken, c.camera"
 _JOINED = "photos p JOIN contents c ON c.id = p.content"
 UNUSED = "NOT EXISTS (SELECT 1 FROM photos WHERE content = contents.id)"
 """That no photo has a content any more."""
-PACKED = ("regions",)
-"""Tables of vectors that are read whole, and the attributes of `Content` that they keep."""
 PUT_PHOTO = (
     "INSERT INTO photos (path, size, mtime_ns, date, content) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime_ns = excluded.mtime_ns, "
@@ -39,8 +39,8 @@ class SqlStore(store.Store):
     def fingerprint(self) -> Fingerprint | None:
         return self._fingerprint("fingerprint")
 
-    def regions_fingerprint(self) -> Fingerprint | None:
-        return self._fingerprint("regions")
+    def stages(self) -> dict[str, Fingerprint]:
+        return {stage: found for stage in STAGES if (found := self._fingerprint(stage))}
 
     def _fingerprint(self, key: str) -> Fingerprint | None:
         found = self._rows("SELECT value FROM about WHERE key = ?", key)
@@ -77,19 +77,15 @@ class SqlStore(store.Store):
             photos.setdefault(photo.content, []).append(photo)
         return photos
 
-    def regions(self, contents: Sequence[int]) -> dict[int, Vector]:
-        made_with = self.regions_fingerprint()
+    def views(self, stage: str, contents: Sequence[int]) -> dict[int, Vector]:
+        made_with = self._fingerprint(stage)
         if made_with is None:
             return {}
-        packed = self._packed("regions", contents)
-        return {content: vectors.reshape(-1, made_with.dim) for content, vectors in packed.items()}
+        rows = self._of_contents("SELECT content, vector FROM views WHERE stage = ? AND", contents, stage)
+        return {content: unpack(vector).reshape(-1, made_with.dim) for content, vector in rows}
 
-    def _packed(self, table: str, contents: Collection[int]) -> dict[int, Vector]:
-        """The numbers that a table keeps of contents in half precision, by id."""
-        return {number: unpack(kept) for number, kept in self._of_contents(f"SELECT * FROM {table}", contents)}
-
-    def _of_contents(self, select: str, contents: Collection[int]) -> list[tuple[Any, ...]]:
-        return self._rows(f"{select} WHERE content {self.dialect.one_of}", self.dialect.numbers(contents))
+    def _of_contents(self, select: str, contents: Collection[int], *parameters: Any) -> list[tuple[Any, ...]]:
+        return self._rows(f"{select} content {self.dialect.one_of}", *parameters, self.dialect.numbers(contents))
 
     def latest(self, n: int, where: Filter, skip: int = 0) -> list[Photo]:
         passes, parameters = conditions(where, self.dialect)
@@ -142,23 +138,21 @@ class SqlStore(store.Store):
         return Counts(n_photos, n_contents, n_failures)
 
 
-def pack(content: Content) -> dict[str, bytes | None]:
-    """What the tables of `PACKED` keep of a content; None where nothing."""
-    kept = {table: getattr(content, table) for table in PACKED}
-    return {
-        table: None if numbers is None else np.ascontiguousarray(numbers, np.float16).tobytes()
-        for table, numbers in kept.items()
-    }
+def pack(vector: NDArray[np.floating[Any]]) -> bytes:
+    """Numbers as they are kept: float16."""
+    return np.ascontiguousarray(vector, np.float16).tobytes()
 
 
 def unpack(vector: bytes) -> Vector:
-    """Numbers as they are kept, float16, to multiply with."""
+    """Numbers that were kept, to multiply with."""
     return np.frombuffer(vector, np.float16).astype(np.float32)
 
 
-def as_text(fingerprint: Fingerprint | None) -> str:
-    """A fingerprint as it is kept."""
-    return json.dumps(asdict(fingerprint)) if fingerprint else ""
+def beginning(fingerprint: Fingerprint, stages: Mapping[str, Fingerprint]) -> dict[str, str]:
+    """What a library that begins says about itself."""
+    made_with = {"fingerprint": fingerprint, **stages}
+    about = {key: json.dumps(asdict(made_with[key])) if key in made_with else "" for key in ("fingerprint", *STAGES)}
+    return {**about, "epoch": uuid.uuid4().hex}
 
 
 def date_of(file: File, taken: str | None) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -16,7 +15,7 @@ from seesay.library.database import Database
 from seesay.library.keeper import MatrixKeeper
 from seesay.library.locking import hold_lock
 from seesay.library.matrix import Ids, Matrix
-from seesay.library.sql import PUT_PHOTO, UNUSED, SqlStore, as_text, date_of, pack
+from seesay.library.sql import PUT_PHOTO, UNUSED, SqlStore, beginning, date_of, pack, unpack
 from seesay.library.store import Batch, File, Filter, Fingerprint, Folder, Hit, Vector
 
 _ROUNDING = 2e-3  # half precision moves a cosine by less
@@ -47,15 +46,14 @@ class SqliteStore(SqlStore):
         return self._database.rows(sql, *parameters)
 
     def start(
-        self, fingerprint: Fingerprint, regions: Fingerprint | None = None, *, only_if_empty: bool = False
+        self, fingerprint: Fingerprint, stages: Mapping[str, Fingerprint] = {}, *, only_if_empty: bool = False
     ) -> None:
-        about = {"fingerprint": as_text(fingerprint), "regions": as_text(regions), "epoch": uuid.uuid4().hex}
         with self._transaction() as connection:
             if only_if_empty and connection.execute("SELECT 1 FROM about WHERE key = 'fingerprint'").fetchone():
                 return
             for table in ("photos", "failures", "contents"):
                 connection.execute(f"DELETE FROM {table}")
-            connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", about.items())
+            connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", beginning(fingerprint, stages).items())
         self._keeper.delete()
 
     def set_folders(self, folders: Iterable[Folder], known: Sequence[Folder] | None = None) -> bool:
@@ -82,12 +80,10 @@ class SqliteStore(SqlStore):
                 ).fetchone()
                 if added is None:
                     continue
-                vector = np.ascontiguousarray(content.vector, np.float16).tobytes()
-                connection.execute("INSERT INTO vectors VALUES (?, ?)", (*added, vector))
+                connection.execute("INSERT INTO vectors VALUES (?, ?)", (*added, pack(content.vector)))
                 connection.execute("INSERT INTO thumbnails VALUES (?, ?)", (*added, content.thumbnail))
-                for table, kept in pack(content).items():
-                    if kept is not None:
-                        connection.execute(f"INSERT INTO {table} VALUES (?, ?)", (*added, kept))
+                views = [(*added, stage, pack(view)) for stage, view in content.views.items()]
+                connection.executemany("INSERT INTO views VALUES (?, ?, ?)", views)
                 tags = [(number, *added, probability) for number, probability in content.tags]
                 connection.executemany("INSERT INTO tags VALUES (?, ?, ?)", tags)
             for file, digest in batch.photos:
@@ -155,7 +151,8 @@ class SqliteStore(SqlStore):
         return hits
 
     def vectors(self, contents: Sequence[int]) -> dict[int, Vector]:
-        return self._packed("vectors", contents)
+        rows = self._of_contents("SELECT content, vector FROM vectors WHERE", contents)
+        return {content: unpack(vector) for content, vector in rows}
 
 
 def _best(scores: Vector, n: int) -> Ids:

@@ -1,6 +1,7 @@
 """What a library holds and where, at a glance."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from seesay.library.cascade import Rescorer
 from seesay.library.store import Counts, Fingerprint, Folder, Store
@@ -13,8 +14,8 @@ class Status:
     Attributes:
         folders: The indexed folders with how much of each.
         agrees: Whether the vectors are those of the weights that are installed.
-        second: The weights of the second stage, if the library holds what it needs.
-        could_look_again: Whether there is a second stage that the library holds nothing for.
+        stages: The weights of the later stages that the library holds views for, by stage.
+        could_look_again: Whether there is a later stage that it holds nothing for.
     """
 
     name: str
@@ -22,12 +23,12 @@ class Status:
     agrees: bool
     counts: Counts
     folders: tuple[tuple[Folder, Counts], ...]
-    second: str | None = None
+    stages: Mapping[str, str] = field(default_factory=dict)
     could_look_again: bool = False
 
     @classmethod
-    def of(cls, store: Store, own: Fingerprint, second: Rescorer | None, installed: Rescorer | None) -> "Status":
-        """Of a store, for weights of this fingerprint and the second stages that it holds vectors for and could."""
+    def of(cls, store: Store, own: Fingerprint, used: Sequence[Rescorer], installed: Sequence[Rescorer]) -> "Status":
+        """Of a store, for weights of this fingerprint and the later stages that it holds views for and could."""
         held = store.fingerprint()
         return cls(
             name=store.name,
@@ -35,6 +36,6 @@ class Status:
             agrees=held is None or held == own,
             counts=store.counts(),
             folders=tuple((folder, store.counts([folder.path])) for folder in store.folders()),
-            second=second.fingerprint.model if second else None,
-            could_look_again=held is not None and second is None and installed is not None,
+            stages={stage.stage: stage.fingerprint.model for stage in used},
+            could_look_again=held is not None and len(used) < len(installed),
         )

@@ -23,6 +23,10 @@ Tags = tuple[tuple[int, float], ...]
 """Classes of the network's classifier with their probabilities, the likeliest first."""
 
 
+STAGES = ("regions", "likelihood")
+"""The stages of search after the first that keep something of each content."""
+
+
 class File(NamedTuple):
     """A file as the disk shows it; a path is bytes, since not every name is text."""
 
@@ -41,7 +45,7 @@ class Content:
         taken: When, as ISO 8601 without a zone, which cameras do not tell; None where the file does not say.
         vector: (D,) float16, of unit length.
         thumbnail: A small JPEG without metadata.
-        regions: (N, D') float16, what a second model sees where (`seesay.library.cascade`); None without one.
+        views: What the later stages of search keep of it, by stage: (N, D') float16 (`seesay.library.cascade`).
     """
 
     digest: str
@@ -52,7 +56,7 @@ class Content:
     vector: NDArray[np.float16]
     thumbnail: bytes
     tags: Tags = ()
-    regions: NDArray[np.float16] | None = None
+    views: Mapping[str, NDArray[np.float16]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +189,12 @@ class Store(ABC):
         """Of the vectors that it holds; None while it holds none."""
 
     @abstractmethod
-    def regions_fingerprint(self) -> Fingerprint | None:
-        """Of the vectors of regions that it holds; None where it holds none."""
+    def stages(self) -> dict[str, Fingerprint]:
+        """Of the views that it holds for later stages of search, by stage."""
 
     @abstractmethod
     def start(
-        self, fingerprint: Fingerprint, regions: Fingerprint | None = None, *, only_if_empty: bool = False
+        self, fingerprint: Fingerprint, stages: Mapping[str, Fingerprint] = {}, *, only_if_empty: bool = False
     ) -> None:
         """Forget all photos and failures, keep the folders, and take vectors of these fingerprints from here on.
 
@@ -265,8 +269,8 @@ class Store(ABC):
         """The vectors (D,) of contents by id."""
 
     @abstractmethod
-    def regions(self, contents: Sequence[int]) -> dict[int, Vector]:
-        """The vectors of the regions of contents, (N, D), by id; of those that have any."""
+    def views(self, stage: str, contents: Sequence[int]) -> dict[int, Vector]:
+        """What a stage keeps of contents, (N, D), by id; of those that it has seen."""
 
     @abstractmethod
     def tags(self, contents: Sequence[int]) -> dict[int, Tags]:

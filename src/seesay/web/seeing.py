@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay.library.calibration import content_words
-from seesay.library.cascade import AlignerRescorer
 from seesay.library.library import Library
+from seesay.library.rescoring import AlignerRescorer
 from seesay.library.store import Photo
 from seesay.web.photos import open_photo
 
@@ -72,9 +72,9 @@ class Seer:
 
     @property
     def pointer(self) -> "Matcher":
-        """What says where: a second stage that sees regions, else the library's own model."""
-        second = self.library.second
-        return second.aligner if isinstance(second, AlignerRescorer) else self.model
+        """What says where: a later stage that sees regions, else the library's own model."""
+        stages = (stage for stage in self.library.stages if isinstance(stage, AlignerRescorer))
+        return next((stage.aligner for stage in stages), self.model)
 
     @cached_property
     def captioner(self) -> "Captioner | None":
