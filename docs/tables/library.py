@@ -71,4 +71,13 @@ def cascade() -> str:
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/cascade.py")
 
 
-TABLES = (calibration, library_indexing, library_queries, cascade)
+def cascade_precision() -> str:
+    found = result("calibration")
+    precision = found["average_precision"]["test"]
+    rows: list[list[object]] = [[kind, f"{row['first']:.1f} %", f"{row['all']:.1f} %"] for kind, row in precision.items()]
+    header = ["mean average precision of", "first stage alone", "all stages"]
+    command = f"python benchmarks/calibration.py --later {' '.join(found['later'])}"
+    return dated(table(header, rows), found, command)
+
+
+TABLES = (calibration, library_indexing, library_queries, cascade, cascade_precision)
