@@ -33,6 +33,7 @@ from seesay.layers.pooling import masked_max
 from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
+from seesay.models.config import check_config, check_directions
 from seesay.models.vse import begin_as_vse
 from seesay.text.edges import RELATIONS, parse_edges
 from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
@@ -85,19 +86,15 @@ class DVSAConfig:
     word_dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for key, allowed in (("fragments", FRAGMENTS), ("cell", tuple(CELLS)), ("magnitudes", MAGNITUDES)):
-            if getattr(self, key) not in allowed:
-                raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
-        for key in ("dropout", "image_dropout", "region_dropout", "word_dropout", "word_batches"):
-            if not 0 <= getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
+        check_config(
+            self,
+            one_of={"fragments": FRAGMENTS, "cell": tuple(CELLS), "magnitudes": MAGNITUDES},
+            counts=("dim", "word_dim", "map_dim"),
+            shares=("dropout", "image_dropout", "region_dropout", "word_dropout", "word_batches"),
+        )
+        check_directions(self.dim)
         if not 0 <= self.length_power <= 1:
             raise SeesayError(f"config.length_power is {self.length_power}", allowed="0 to 1")
-        for key in ("dim", "word_dim", "map_dim"):
-            if getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
-        if self.dim % 2:
-            raise SeesayError(f"config.dim is {self.dim}, odd, and the encoder has two directions", allowed="even")
         if self.sentence and self.fragments == "edges":
             raise SeesayError("config.sentence is true, and edges have no sentence", allowed='with fragments = "words"')
         fixed_regions(self.regions)

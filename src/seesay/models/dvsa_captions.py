@@ -32,6 +32,7 @@ from seesay.images.extraction import Progress
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
 from seesay.models.base import NORMALISATIONS, Captioner, State
+from seesay.models.config import check_config
 from seesay.models.pretrained import load_kind
 from seesay.text.vocabulary import Vocabulary
 
@@ -71,15 +72,12 @@ class DVSACaptionsConfig:
     image_dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for key, allowed in (("cell", CELLS), ("glances", GLANCES)):
-            if getattr(self, key) not in allowed:
-                raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
-        for key in ("hide_context", "dropout", "image_dropout"):
-            if not 0 <= getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
-        for key in ("embedding", "hidden", "image_dim"):
-            if getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
+        check_config(
+            self,
+            one_of={"cell": CELLS, "glances": GLANCES},
+            counts=("embedding", "hidden", "image_dim"),
+            shares=("hide_context", "dropout", "image_dropout"),
+        )
 
 
 class DVSACaptions(Captioner):

@@ -39,6 +39,7 @@ from seesay.models._phrases import Phrases, merge_words
 from seesay.models._readings import Indices, Reader, Reading, phrase_nodes, plan_readings
 from seesay.models.aligner import Aligner
 from seesay.models.base import LONGEST
+from seesay.models.config import check_config
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import END, PAD, Vocabulary
 
@@ -96,18 +97,13 @@ class HMLSTMConfig:
     region_dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for key, allowed in (("sentence", SENTENCES), ("match", MATCHES)):
-            if getattr(self, key) not in allowed:
-                raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
-        for key in ("dropout", "image_dropout", "word_dropout", "region_dropout"):
-            if not 0 <= getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
-        for key in ("dim", "hidden", "word_dim", "image_dim", "round_epochs"):
-            if getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
-        for key in ("coarse_epochs", "phrase_weight", "bag_score", "bag_weight"):
-            if not getattr(self, key) >= 0:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more")
+        check_config(
+            self,
+            one_of={"sentence": SENTENCES, "match": MATCHES},
+            counts=("dim", "hidden", "word_dim", "image_dim", "round_epochs"),
+            shares=("dropout", "image_dropout", "word_dropout", "region_dropout"),
+            amounts=("coarse_epochs", "phrase_weight", "bag_score", "bag_weight"),
+        )
         if self.fixed_words and not self.word_vectors:
             raise SeesayError("config.fixed_words is true and there are no word_vectors", allowed="one or the other")
         fixed_regions(self.regions)

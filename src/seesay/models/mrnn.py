@@ -28,6 +28,7 @@ from seesay.images.features import Features, FeatureSpec
 from seesay.layers.likelihood import log_likelihoods
 from seesay.layers.sequences import Sequences
 from seesay.models.base import NORMALISATIONS, Captioner, State, without_dropout
+from seesay.models.config import check_config
 from seesay.text.vocabulary import Vocabulary
 
 WIRINGS = (
@@ -69,17 +70,13 @@ class MRNNConfig:
     image_dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for key, allowed in (("wiring", WIRINGS), ("cell", CELLS)):
-            if getattr(self, key) not in allowed:
-                raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
-        for key in ("dropout", "image_dropout"):
-            if not 0 <= getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
-        for key in ("embedding", "recurrent", "multimodal", "image_dim", "n_marginal"):
-            if getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
-        if not self.self_normalise >= 0:
-            raise SeesayError(f"config.self_normalise is {self.self_normalise}", allowed="0 or more")
+        check_config(
+            self,
+            one_of={"wiring": WIRINGS, "cell": CELLS},
+            counts=("embedding", "recurrent", "multimodal", "image_dim", "n_marginal"),
+            shares=("dropout", "image_dropout"),
+            amounts=("self_normalise",),
+        )
         if self.wiring == "vis-in-rnn-both-shared":
             object.__setattr__(self, "recurrent", self.multimodal)
         if self.wiring == "one-layer-emb":

@@ -24,6 +24,7 @@ from seesay.images.extraction import Progress
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.sequences import Sequences
 from seesay.models.base import NORMALISATIONS, Captioner, State
+from seesay.models.config import check_config
 from seesay.text.vocabulary import Vocabulary
 
 
@@ -44,11 +45,7 @@ class NICConfig:
     dropout: float = 0.3
 
     def __post_init__(self) -> None:
-        if not 0 <= self.dropout < 1:
-            raise SeesayError(f"config.dropout is {self.dropout}", allowed="0 or more, below 1")
-        for key in ("embedding", "hidden", "image_dim"):
-            if getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
+        check_config(self, counts=("embedding", "hidden", "image_dim"), shares=("dropout",))
 
 
 class NIC(Captioner):

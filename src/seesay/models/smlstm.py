@@ -34,6 +34,7 @@ from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, Looked, SelectiveLSTM
 from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
+from seesay.models.config import check_config, check_directions
 from seesay.models.vse import TEXT_POOLINGS, begin_as_vse
 from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
 
@@ -89,23 +90,15 @@ class SMLSTMConfig:
     word_dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for key, allowed in (
-            ("variant", VARIANTS), ("attention", FORMS), ("similarity", SIMILARITIES), ("cell", tuple(CELLS)),
-            ("text_pooling", TEXT_POOLINGS),
-        ):  # fmt: skip
-            if getattr(self, key) not in allowed:
-                raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
-        for key in ("dropout", "image_dropout", "region_dropout", "word_dropout"):
-            if not 0 <= getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
-        for key in ("dim", "hidden", "n_steps", "units", "similarity_dim", "word_dim", "image_dim", "map_dim"):
-            if getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
-        for key in ("grid", "stochastic"):
-            if getattr(self, key) < 0:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more")
-        if self.dim % 2:
-            raise SeesayError(f"config.dim is {self.dim}, odd, and the encoder has two directions", allowed="even")
+        choices = {"variant": VARIANTS, "attention": FORMS, "similarity": SIMILARITIES}
+        check_config(
+            self,
+            one_of={**choices, "cell": tuple(CELLS), "text_pooling": TEXT_POOLINGS},
+            counts=("dim", "hidden", "n_steps", "units", "similarity_dim", "word_dim", "image_dim", "map_dim"),
+            shares=("dropout", "image_dropout", "region_dropout", "word_dropout"),
+            amounts=("grid", "stochastic"),
+        )
+        check_directions(self.dim)
         if self.similarity == "product" and self.dim % self.similarity_dim:
             raise SeesayError(
                 f"config.similarity_dim is {self.similarity_dim}", allowed=f"a divisor of config.dim, {self.dim}"

@@ -21,6 +21,7 @@ from seesay.images.regions import windows
 from seesay.layers.pooling import AttentionPool, masked_max, masked_mean
 from seesay.layers.recurrent import Recurrent
 from seesay.models.base import Matcher
+from seesay.models.config import check_config, check_directions
 from seesay.models.pretrained import load
 from seesay.text.vocabulary import PAD, SPECIAL, UNKNOWN, Vocabulary
 
@@ -65,19 +66,14 @@ class VSEConfig:
     word_dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for key, allowed in (
-            ("encoder", ENCODERS), ("text_pooling", TEXT_POOLINGS), ("image_pooling", IMAGE_POOLINGS),
-        ):  # fmt: skip
-            if getattr(self, key) not in allowed:
-                raise SeesayError(f"config.{key} is {getattr(self, key)!r}", allowed=allowed)
-        for key in ("dropout", "image_dropout", "word_dropout"):
-            if not 0 <= getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
-        for key in ("dim", "word_dim", "heads", "n_regions", "image_dim", "map_dim"):
-            if getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
-        if self.bidirectional and self.dim % 2:
-            raise SeesayError(f"config.dim is {self.dim}, odd, and the encoder has two directions", allowed="even")
+        check_config(
+            self,
+            one_of={"encoder": ENCODERS, "text_pooling": TEXT_POOLINGS, "image_pooling": IMAGE_POOLINGS},
+            counts=("dim", "word_dim", "heads", "n_regions", "image_dim", "map_dim"),
+            shares=("dropout", "image_dropout", "word_dropout"),
+        )
+        if self.bidirectional:
+            check_directions(self.dim)
         if self.encoder == "mean" and self.text_pooling != "mean":
             object.__setattr__(self, "text_pooling", "mean")
 
