@@ -14,7 +14,7 @@ from PIL import Image
 from seesay.library.library import Library
 from seesay.library.places import open_store
 from seesay.library.sql import SqlStore
-from seesay.library.store import Batch, Content, File, Fingerprint, Store
+from seesay.library.store import STAGES, Batch, Content, File, Fingerprint, Store
 
 
 @pytest.fixture(scope="session")
@@ -134,9 +134,10 @@ def everything_in() -> Callable[[SqlStore], dict[str, Any]]:
             "photos": sorted((*row[:-1], vectors[row[-1]].tobytes()) for row in photos),
             "contents": sorted(store._rows("SELECT digest FROM contents")),
             "tags": sorted(store._rows("SELECT digest, class, probability FROM tags JOIN contents ON id = content")),
-            "regions": {
-                digest: store.regions([content]).get(content, np.zeros(0)).tobytes()
+            "views": {
+                (digest, stage): store.views(stage, [content]).get(content, np.zeros(0)).tobytes()
                 for digest, content in store._rows("SELECT digest, id FROM contents")
+                for stage in STAGES
             },
             "failures": store._rows("SELECT path, size, mtime_ns, reason, hint FROM failures ORDER BY path"),
         }

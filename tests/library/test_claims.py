@@ -37,7 +37,7 @@ def test_two_indexers_a_killed_one_and_a_restarted_server_make_the_library_of_on
     (folder / "broken.jpg").write_bytes(b"\xff\xd8\xff")
 
     def open_library(location: Path | str) -> Library:
-        return Library(location, encoder=toy.ColourEncoder(), second=toy.Corners(toy.BLEND))
+        return Library(location, encoder=toy.ColourEncoder(), stages=[toy.Corners(toy.BLEND)])
 
     with open_library(tmp_path / "alone") as alone:
         alone.index(folder, workers=1)

@@ -79,9 +79,9 @@ def test_a_library_is_searched_in_two_stages_as_one_in_a_folder_is(
         toy.draw(folder / f"{number:02}.png", number)
     found = []
     for location in (place, tmp_path / "sqlite"):
-        with Library(location, encoder=toy.ColourEncoder(), second=toy.Corners(toy.BLEND)) as library:
+        with Library(location, encoder=toy.ColourEncoder(), stages=[toy.Corners(toy.BLEND)]) as library:
             library.index(folder, workers=1)
-            assert library.status().second == "corners"
+            assert library.status().stages == {"regions": "corners"}
             results = [*library.search("red green", minus=["blue"]), *library.search_regions("white")]
             assert isinstance(library.store, SqlStore)
             told = [(result.path.name, round(result.score, 5), result.box) for result in results]

@@ -28,7 +28,7 @@ from seesay.library.library import Library
 from seesay.library.store import Fingerprint, Tags, Vector
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}
-BLEND = Blend("colours", k=10, weight=0.5, slope=1.0, offset=0.0)
+BLEND = Blend(("colours",), k=10, weight=0.5, slope=1.0, offset=0.0)
 QUARTERS = np.array([[0, 0, 0.5, 0.5], [0.5, 0, 1, 0.5], [0, 0.5, 0.5, 1], [0.5, 0.5, 1, 1]], np.float32)
 
 
@@ -163,7 +163,7 @@ class HangingEncoder(ColourEncoder):
 
 def index_and_hang(library: str, folder: Path) -> None:
     """Index with one thread that gets no further than its first photos."""
-    with Library(library, encoder=HangingEncoder(), second=Corners(BLEND)) as opened:
+    with Library(library, encoder=HangingEncoder(), stages=[Corners(BLEND)]) as opened:
         opened.index(folder, workers=1)
 
 
