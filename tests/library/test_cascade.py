@@ -193,7 +193,7 @@ def test_the_third_stage_looks_at_the_best_of_the_second(
         judged = {"red": 1 / 3, "white": 1.0}.get(name, 0.0)  # how bright it is
         expected = (by_two[name] + judged) / 2 if name in best else by_two[name]
         assert score == pytest.approx(expected, abs=5e-3), name
-    assert library.status().stages == {"regions": "corners", "likelihood": "brightness"}
+    assert library.status().stages == {"regions": "corners", "captions": "brightness"}
 
 
 def test_a_stage_whose_blend_was_chosen_after_others_is_not_used(

@@ -94,7 +94,7 @@ class Corners:
 class Brightness:
     """A third stage, which likes bright photos whatever is asked for."""
 
-    stage = "likelihood"
+    stage = "captions"
 
     def __init__(self, blend: Blend) -> None:
         self.blend = blend

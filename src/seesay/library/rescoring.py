@@ -112,7 +112,7 @@ class AlignerRescorer(WeightsRescorer):
 class CaptionerRescorer(WeightsRescorer):
     """A captioner says how much likelier a sentence is for a photo than for none in particular."""
 
-    stage = "likelihood"
+    stage = "captions"
 
     @cached_property
     def fingerprint(self) -> Fingerprint:

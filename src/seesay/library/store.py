@@ -23,7 +23,7 @@ Tags = tuple[tuple[int, float], ...]
 """Classes of the network's classifier with their probabilities, the likeliest first."""
 
 
-STAGES = ("regions", "likelihood")
+STAGES = ("regions", "captions")
 """The stages of search after the first that keep something of each content."""
 
 
