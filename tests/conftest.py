@@ -1,5 +1,6 @@
 """Fixtures that every test may use."""
 
+import importlib
 import os
 import tempfile
 import uuid
@@ -225,13 +226,19 @@ def in_colours_cache(colours_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return colours_cache
 
 
+def need(package: str, extra: str) -> Any:
+    """A package that a server of the tests comes from; without it they are skipped."""
+    if os.environ.get("SEESAY_EXPECT_SERVERS"):
+        return importlib.import_module(package)
+    return pytest.importorskip(package, reason=f"needs {package} ({extra}): pip install -e '.[dev]'")
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Any]:
     """A PostgreSQL server with pgvector, as the package pgserver carries it."""
-    reason = "needs pgserver and the extra [postgres]: pip install -e '.[dev]'"
-    pytest.importorskip("psycopg", reason=reason)
-    pytest.importorskip("pgvector", reason=reason)
-    pgserver = pytest.importorskip("pgserver", reason=reason)
+    for package in ("psycopg", "pgvector"):
+        need(package, "the extra [postgres]")
+    pgserver = need("pgserver", "a PostgreSQL server")
     # Not below pytest's folders, which belong to one user alone: root's server runs as another one.
     server = pgserver.get_server(tempfile.mkdtemp(prefix="seesay-postgres-"), cleanup_mode="delete")
     # A test server may lose what the machine loses.
@@ -249,9 +256,8 @@ def postgres_url(postgres: Any) -> str:
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[str]:
     """The address of a server that speaks S3, on loopback."""
-    reason = "needs the extra [cloud] and moto: pip install -e '.[dev]'"
-    pytest.importorskip("s3fs", reason=reason)
-    moto = pytest.importorskip("moto.server", reason=reason)
+    need("s3fs", "the extra [cloud]")
+    moto = need("moto.server", "an S3 server")
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -276,7 +282,7 @@ def bucket(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
     """A Ray cluster of two workers on this machine, shared by all tests that need one."""
-    pytest.importorskip("ray", reason="needs the extra [cluster]: pip install -e '.[dev]'")
+    need("ray", "the extra [cluster]")
     from seesay.cluster import join
 
     with join("local", 2) as joined:

@@ -91,29 +91,23 @@ def test_a_library_is_searched_in_two_stages_as_one_in_a_folder_is(
 
 
 def test_the_index_finds_what_comparing_every_vector_finds(place: str, shared_data: Path) -> None:
-    """On vectors that a model made: those of photos of Flickr8K's test split."""
+    """On vectors that a model made: those of sentences, which cost less to make than those of photos."""
     from seesay import data
-    from seesay.images.extraction import FeatureStore, content_key
-    from seesay.images.features import Features
     from seesay.models.pretrained import load
 
-    model = load("vse")
-    features = FeatureStore(model.feature_spec, outputs=model.outputs)
-    keys = [content_key(path) for path in data.load("flickr8k").split("test").images[:400]]
-    if features.missing(keys):
-        pytest.skip("needs the features of flickr8k: seesay features flickr8k --split test --size 300")
-    rows = model.encode_images(Features.of({name: features.read(name, keys) for name in model.outputs}))
-    vectors = rows.detach().numpy()
+    items = data.load("flickr8k").split("test").items
+    encoded = load("vse").encode_texts([item.sentences[row] for row in (0, 1) for item in items[:600]])
+    vectors, queries = encoded.detach().numpy().reshape(2, 600, -1)
     store, exact = PostgresStore(place), PostgresStore(place, search="exact")
     fill(store, vectors)
     store.build_index()
     n_same = 0
-    for query in vectors[::10]:
+    for query in queries[::15]:
         found, expected = (
             {hit.photos[0].content for hit in one.nearest(query, 10, Filter())} for one in (store, exact)
         )
         n_same += len(found & expected)
-    assert n_same / (10 * len(vectors[::10])) >= 0.98
+    assert n_same / (10 * len(queries[::15])) >= 0.98
     store.close()
     exact.close()
 
