@@ -74,7 +74,9 @@ def cascade() -> str:
 def cascade_precision() -> str:
     found = result("calibration")
     precision = found["average_precision"]["test"]
-    rows: list[list[object]] = [[kind, f"{row['first']:.1f} %", f"{row['all']:.1f} %"] for kind, row in precision.items()]
+    rows: list[list[object]] = [
+        [kind, f"{row['first']:.1f} %", f"{row['all']:.1f} %"] for kind, row in precision.items()
+    ]
     header = ["mean average precision of", "first stage alone", "all stages"]
     command = f"python benchmarks/calibration.py --later {' '.join(found['later'])}"
     return dated(table(header, rows), found, command)
