@@ -106,7 +106,7 @@ def measure_sharing(server: Any, place: Path, n_photos: int) -> dict[str, Any]:
 
 def _bytes_per_photo(store: PostgresStore) -> int:
     """Of everything that is kept of a photo beside its vector."""
-    kept = ["photos", "contents", "thumbnails", "regions", "tags"]
+    kept = ["photos", "contents", "thumbnails", "views", "tags"]
     total = sum(store._rows("SELECT pg_total_relation_size(to_regclass(?))", table)[0][0] for table in kept)
     return round(total / store.counts().photos)
 
