@@ -64,8 +64,8 @@ def cascade() -> str:
     )
     sums = ", ".join(f"{sum(row.values()):.1f}" for row in found["dev"].values())
     note = (
-        "Flickr8K's 5,000 test sentences over a library of its 1,000 test photos. How the later stages count was chosen "
-        f"on dev: {chosen}; the sums of the three recalls there are {sums}."
+        "Flickr8K's 5,000 test sentences over a library of its 1,000 test photos. How the later stages count was "
+        f"chosen on dev: {chosen}; the sums of the three recalls there are {sums}."
     )
     header = ["stages", "R@1", "R@5", "R@10", "a query"]
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/cascade.py")
