@@ -1,7 +1,9 @@
 """A library's tables come to the present step by step, or not at all."""
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +58,23 @@ def test_a_step_that_fails_leaves_the_library_as_it_was(
         migrate(connection, "library")
     assert tables(connection) == before
     assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+
+
+def test_two_who_make_a_library_at_once_make_one(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / "library.db", isolation_level=None, timeout=0)
+
+    class Interrupted(sqlite3.Connection):
+        """Lets the other have a try after the first look at what is there."""
+
+        def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+            if sql == "SELECT count(*) FROM sqlite_schema":
+                with suppress(sqlite3.OperationalError):
+                    migrate(other, "library")
+            return super().execute(sql, *parameters)
+
+    connection = sqlite3.connect(tmp_path / "library.db", isolation_level=None, timeout=0, factory=Interrupted)
+    migrate(connection, "library")
+    assert {"photos", "about"} <= tables(other)
 
 
 def test_a_later_format_is_refused(tmp_path: Path) -> None:

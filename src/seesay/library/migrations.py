@@ -95,7 +95,11 @@ def migrate(connection: sqlite3.Connection, name: str) -> None:
         >>> connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
         True
     """
-    version = _version(connection, name)
+    connection.execute("BEGIN")  # what is read is of one moment, whoever else is making the same library
+    try:
+        version = _version(connection, name)
+    finally:
+        connection.rollback()
     if version == len(MIGRATIONS):
         return
     connection.execute("BEGIN IMMEDIATE")
