@@ -73,7 +73,7 @@ def scale_capacity() -> str:
                 _bytes(n * bytes_each),
                 _bytes(n * vectors["index_bytes_per_vector"]),
                 n_servers,
-                f"{building / 3600:,.1f} h",
+                f"{building / 3600:,.1f} h" if building >= 3600 else f"{building / 60:.0f} min",
                 f"{alone['median_milliseconds'] * growth:.0f} ms",
             ]
         )
