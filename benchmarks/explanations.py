@@ -6,7 +6,7 @@ at the output of the network's last block: at the last map it is the same in eve
 Hiding: the most salient part of a photo is painted grey, and the logit of the match has to fall further than for the
 same shape elsewhere. Leaving out: the same for the heaviest word of a sentence, beside a random one.
 
-    SEESAY_DATA=… python benchmarks/explanations.py [identifier-flickr8k] [--split dev] [--photos 150] [--hidden 60]
+    SEESAY_DATA=… python benchmarks/explanations.py [identifier-flickr8k] [--split dev] [--photos 1000] [--hidden 60]
 """
 
 import argparse
@@ -22,7 +22,7 @@ from recording import parse_arguments, record
 from seesay import data
 from seesay.alignment import BLUR, point_at
 from seesay.data import Collection, entities
-from seesay.evaluation.grounding import boxed_phrases
+from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
 from seesay.explain.excitation import fold_batch_norm, run
 from seesay.explain.excitation_match import MEAN, match_saliency
 from seesay.explain.regions import word_maps
@@ -37,6 +37,7 @@ from seesay.text.tokens import tokenize
 Maps = NDArray[np.float64]
 SHARES = (0.1, 0.2, 0.4)
 GREY = 127
+EXPLAINERS = ("excitation", "contrastive")
 
 
 def logits_of(model: Identifier, cells: Tensor, states: Tensor, lengths: Tensor) -> Tensor:
@@ -64,7 +65,7 @@ def gradient_maps(model: Identifier, features: Features, phrases: list[str], blo
 def all_maps(model: Identifier, features: Features, phrases: list[str], block: Tensor | None = None) -> dict[str, Maps]:
     found = {
         name: match_saliency(model, features, phrases, contrastive=name == "contrastive").maps.double().numpy()
-        for name in ("excitation", "contrastive")
+        for name in EXPLAINERS
     }
     return found | gradient_maps(model, features, phrases, block)
 
@@ -79,32 +80,50 @@ def last_block(model: Identifier, image: Image.Image) -> Tensor:
 
 
 def measure_pointing(
-    model: Identifier, collection: Collection, table: FeatureTable, blurs: list[float]
-) -> tuple[int, dict[str, dict[str, float]]]:
+    model: Identifier, collection: Collection, table: FeatureTable
+) -> tuple[int, dict[str, dict[str, float]], dict[str, dict[str, dict[str, float]]]]:
+    """How many phrases there are, the share of each way, and by how much the explainers are better than the others."""
     phrases = boxed_phrases(collection)
     embedding = load("vse")
-    points: dict[str, dict[float, list[NDArray[np.float64]]]] = {}
-    for number, item in enumerate(collection.items):
-        own = [phrase.text for phrase in phrases if phrase.item == number]
-        if not own:
-            continue
-        assert item.image is not None
-        features = table.rows([number])
-        block = last_block(model, open_image(item.image, at_least=model.feature_spec.pixels))
+    points: dict[str, list[NDArray[np.float64]]] = {}
+    by_photo: dict[int, list[BoxedPhrase]] = {}
+    for phrase in phrases:
+        by_photo.setdefault(phrase.item, []).append(phrase)
+    for number, some in by_photo.items():
+        path = collection.items[number].image
+        assert path is not None
+        own, features = [phrase.text for phrase in some], table.rows([number])
+        assert features.map is not None
+        block = last_block(model, open_image(path, at_least=model.feature_spec.pixels))
         maps = all_maps(model, features, own, block)
         maps["alignment (vse)"] = word_maps(embedding, features, own)
-        assert features.map is not None
         maps["brightest, whatever is said"] = features.map.sum(3).expand(len(own), -1, -1).double().numpy()
         for name, found in maps.items():
-            for blur in blurs:
-                points.setdefault(name, {}).setdefault(blur, []).append(point_at(found, blur))
-    truth = [phrase.boxes for phrase in phrases]
-    rows = {
-        name: {f"{blur:g}": round(pointing_game(np.concatenate(some), truth), 2) for blur, some in by_blur.items()}
-        for name, by_blur in points.items()
+            points.setdefault(name, []).append(point_at(found, BLUR))
+        points.setdefault("centre", []).append(np.full((len(own), 2), 0.5))
+    order = [phrase for some in by_photo.values() for phrase in some]
+    photos = np.array([phrase.item for phrase in order])
+    hits = {
+        name: np.array(
+            [pointing_game(at[None], [phrase.boxes]) for at, phrase in zip(np.concatenate(some), order, strict=True)]
+        )
+        for name, some in points.items()
     }
-    centre = round(pointing_game(np.full((len(phrases), 2), 0.5), truth), 2)
-    return len(phrases), rows | {"centre": {f"{blur:g}": centre for blur in blurs}}
+    shares = {name: estimate(found, photos) for name, found in hits.items()}
+    better = {
+        name: {other: estimate(hits[name] - hits[other], photos) for other in hits if other not in EXPLAINERS}
+        for name in EXPLAINERS
+    }
+    return len(phrases), shares, better
+
+
+def estimate(values: NDArray[np.float64], photos: NDArray[np.int64], n_draws: int = 2000) -> dict[str, float]:
+    """The mean, and where 95 % of means lie when photos, with all that belongs to them, are drawn anew."""
+    _, places = np.unique(photos, return_inverse=True)
+    totals, counts = np.bincount(places, values), np.bincount(places)
+    drawn = np.random.default_rng(0).integers(len(totals), size=(n_draws, len(totals)))
+    low, high = np.quantile(totals[drawn].sum(1) / counts[drawn].sum(1), [0.025, 0.975])
+    return {"mean": round(float(values.mean()), 2), "low": round(float(low), 2), "high": round(float(high), 2)}
 
 
 def measure_hiding(
@@ -145,7 +164,7 @@ def measure_leaving_out(
                 continue
             weights = {
                 name: match_saliency(model, features, [sentence], contrastive=name == "contrastive").words[0].numpy()
-                for name in ("excitation", "contrastive")
+                for name in EXPLAINERS
             }
             weights["gradient × input"] = _word_gradients(model, features, sentence)
             weights["random word"] = rng.random(len(words))
@@ -189,9 +208,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", nargs="?", default="identifier-flickr8k")
     parser.add_argument("--split", default="test")
-    parser.add_argument("--photos", type=int, default=150, help="photos whose phrases are pointed at")
+    parser.add_argument("--photos", type=int, default=1000, help="photos whose phrases are pointed at")
     parser.add_argument("--hidden", type=int, default=60, help="photos of which parts are hidden")
-    parser.add_argument("--blurs", type=float, nargs="+", default=[BLUR])
+    parser.add_argument("--sentences", type=int, default=150, help="photos whose sentences lose words")
     arguments = parse_arguments(parser, "explanations")
     torch.set_num_threads(1)
     model = load_identifier(arguments.model)
@@ -202,19 +221,22 @@ def main() -> None:
     chosen = sorted(rng.permutation(len(collection))[: arguments.photos].tolist())
     collection = replace(collection, items=tuple(collection.items[place] for place in chosen))
     table = features_of(collection.images, model.feature_spec, ("pooled", "map"))
-    n_phrases, pointing = measure_pointing(model, collection, table, arguments.blurs)
-    print(f"{n_phrases} phrases of {len(collection)} photos, pointing by blur:")
-    for name, row in pointing.items():
-        print(f"  {name:20}", row)
+    n_phrases, pointing, better = measure_pointing(model, collection, table)
+    print(f"{n_phrases} phrases of {len(collection)} photos, percent in a box:")
+    for name, row in sorted(pointing.items(), key=lambda pair: -pair[1]["mean"]):
+        print(f"  {name:28}", row)
+    for name, others in better.items():
+        print(f"{name} is better by:", *others.items(), sep="\n  ")
     some = replace(collection, items=collection.items[: arguments.hidden])
     hiding = measure_hiding(model, some, table, rng)
     print("fall of the logit by share of the photo that is hidden:", *hiding.items(), sep="\n  ")
-    leaving_out = measure_leaving_out(model, collection, table, rng)
+    some = replace(collection, items=collection.items[: arguments.sentences])
+    leaving_out = measure_leaving_out(model, some, table, rng)
     print("fall of the logit by words left out:", *leaving_out.items(), sep="\n  ")
     record(
         arguments, ("torch", "numpy"), model=model.weights.name if model.weights else arguments.model,
         data="flickr8k", split=arguments.split, n_photos=len(collection), n_phrases=n_phrases, pointing=pointing,
-        n_hidden=len(some), hiding=hiding, leaving_out=leaving_out,
+        better=better, n_hidden=arguments.hidden, n_sentences=len(some), hiding=hiding, leaving_out=leaving_out,
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from seesay.text.vocabulary import Vocabulary
 from seesay.training.identifying import (
     Batch,
     IdentifyingTask,
+    cut_part,
     fit_calibration,
     measure_identification,
     score_trials,
@@ -128,6 +129,35 @@ def test_matches_and_mismatches_weigh_one_half_each() -> None:
     right = F.binary_cross_entropy_with_logits(logits[:, 0], torch.ones(4))
     wrong = F.binary_cross_entropy_with_logits(logits[:, 1:], torch.zeros(4, 3))
     assert task.loss(batch, 0, 1).logs["loss"] == pytest.approx(float((right + wrong).detach() / 2))
+
+
+def test_a_share_of_the_loss_asks_for_the_right_picture() -> None:
+    def losses(choice: float) -> tuple[float, torch.Tensor]:
+        task = make_task(mismatches=3, choice=choice)
+        task.model.eval()
+        batch = task.batch(0, 0)
+        table = task.sources[0].table
+        assert table is not None
+        images = task.model.encode_images(table.rows(batch.images.ravel().tolist())).view(4, 4, -1)
+        logits = task.model.choose(images, task.model.encode_texts(batch.texts))
+        return task.loss(batch, 0, 1).logs["loss"], F.cross_entropy(logits, torch.zeros(4, dtype=torch.long))
+
+    pairs, asked = losses(0.0)
+    assert losses(1.0)[0] == pytest.approx(float(asked.detach()))
+    assert losses(0.25)[0] == pytest.approx(float(0.75 * pairs + 0.25 * asked.detach()))
+
+
+def test_parts_of_sentences_are_words_that_follow_each_other() -> None:
+    rng = np.random.default_rng(0)
+    sentence = "two dogs run in the snow"
+    parts = {cut_part(sentence, rng) for _ in range(500)}
+    assert all(f" {part} " in f" {sentence} " for part in parts)
+    assert {len(part.split()) for part in parts} == {2, 3, 4, 5, 6}
+    assert cut_part("a dog", rng) == "a dog"
+    whole, cut = make_task().batch(0, 0), make_task(parts=1.0).batch(0, 0)
+    assert (cut.images == whole.images).all()
+    assert all(part in text for part, text in zip(cut.texts, whole.texts, strict=True))
+    assert cut.texts != whole.texts
 
 
 def test_the_parts_of_several_processes_add_up_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,8 @@ class IdentifierConfig:
         mismatches: Pictures that a sentence does not belong to, for each one that it does.
         hard: Share of these that are drawn from the most similar pictures instead of all.
         n_similar: How many pictures count as the most similar.
+        choice: Share of the loss that asks for the right picture among its mismatches; the rest asks for a match.
+        parts: Share of the sentences of which only a part is read in training: some words that follow each other.
         dropout: On the words that the LSTM reads and on its last output.
         image_dropout: On the picture's vector.
         word_dropout: Share of words that are replaced by the unknown one.
@@ -62,6 +64,8 @@ class IdentifierConfig:
     mismatches: int = 1
     hard: float = 0.0
     n_similar: int = 100
+    choice: float = 0.0
+    parts: float = 0.0
     dropout: float = 0.0
     image_dropout: float = 0.0
     word_dropout: float = 0.0
@@ -75,8 +79,9 @@ class IdentifierConfig:
                 raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
         if self.fully_connected < 0:
             raise SeesayError(f"config.fully_connected is {self.fully_connected}", allowed="0 or more")
-        if not 0 <= self.hard <= 1:
-            raise SeesayError(f"config.hard is {self.hard}", allowed="0 to 1")
+        for key in ("hard", "choice", "parts"):
+            if not 0 <= getattr(self, key) <= 1:
+                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 to 1")
 
 
 class Identifier(Matcher):

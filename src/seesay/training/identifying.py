@@ -2,7 +2,8 @@
 
 A batch holds sentences with their own pictures and, for each sentence, one or more pictures that it was not written
 for: of the same collection, drawn at random, or among the pictures most similar to its own. Both kinds of pairs weigh
-one half of the loss, however many mismatches there are (paper 004, section 3.2).
+one half of the loss, however many mismatches there are (paper 004, section 3.2). Beyond the paper, a share of the loss
+can ask which of the pictures it is, and a share of the sentences can be cut to a few words, as phrases are.
 """
 
 from collections.abc import Sequence
@@ -31,6 +32,8 @@ from seesay.training.task import Loss
 N_CANDIDATES = 10
 """Pictures to choose from in the trials that probabilities are fitted on."""
 DEV_TRIALS = 2000
+FEWEST_WORDS = 2
+"""Of a part of a sentence that is read in its place."""
 MOST_COMPARED = 8000
 """Pictures of a collection among which similar ones are looked for."""
 
@@ -68,6 +71,8 @@ class IdentifyingTask(SourceTask[Identifier]):
             chosen = similar[np.arange(len(own))[:, None], rng.integers(similar.shape[1], size=wrong.shape)]
             wrong = np.where(rng.random(wrong.shape) < self.model.config.hard, chosen, wrong)
         texts = [source.sentences[example] for example in examples]
+        if self.model.config.parts:
+            texts = [cut_part(text, rng) if rng.random() < self.model.config.parts else text for text in texts]
         return Batch(place, texts, np.concatenate([own[:, None], wrong], 1))
 
     @cached_property
@@ -85,7 +90,11 @@ class IdentifyingTask(SourceTask[Identifier]):
         logits = self.model.choose(images.view(*wanted.shape, -1), texts)
         right = F.softplus(-logits[:, 0]).sum()  # −log σ(logit)
         wrong = F.softplus(logits[:, 1:]).sum() / (wanted.shape[1] - 1)
-        return Loss.of_own_part((right + wrong) / (2 * len(batch.texts)), world)
+        loss = (right + wrong) / 2
+        if share := self.model.config.choice:
+            asked = F.cross_entropy(logits, torch.zeros(len(logits), dtype=torch.long), reduction="sum")
+            loss = (1 - share) * loss + share * asked
+        return Loss.of_own_part(loss / len(batch.texts), world)
 
     def settle(self) -> None:
         """Fit the probabilities on dev."""
@@ -103,6 +112,21 @@ class IdentifyingTask(SourceTask[Identifier]):
         """The figures of finished weights on dev."""
         assert isinstance(model, Identifier)
         return {"identification": measure_identification(model, self.dev)}
+
+
+def cut_part(sentence: str, rng: np.random.Generator) -> str:
+    """Two or more words of a sentence that follow each other, all of it among them.
+
+    Example:
+        >>> cut_part("two dogs run in the snow", np.random.default_rng(1))
+        'dogs run in the'
+    """
+    words = sentence.split()
+    if len(words) <= FEWEST_WORDS:
+        return sentence
+    n = int(rng.integers(FEWEST_WORDS, len(words) + 1))
+    first = int(rng.integers(len(words) - n + 1))
+    return " ".join(words[first : first + n])
 
 
 def similar_pictures(source: Source, n: int) -> Indices:
