@@ -4,9 +4,11 @@ Probability starts at the match score, flows back in time through the ReLU-LSTM 
 which is the picture, and from there through the fully connected layers and the mean over the last map to its cells.
 Picture and words together hold 1: what share the picture has is an answer too.
 
-The contrastive way takes off what flows from the dual of the score, whose weights are negated: what speaks against a
-match. How much of it reaches the picture and how much the words differs between the two, so they are compared within
-the first input, and within the words, as if they had the same total. What excites for and against alike drops out.
+The contrastive way takes off what flows from a dual, whose weights are negated, as if both had the same total: what
+excites for and against alike drops out. For the words it is the dual of the score: what speaks against a match. For the
+picture these are the duals of the units of the fully connected layer: a unit is excited by nearly all channels of the
+map a little, which leaves its brightest places whatever was said; what excites it more than its dual is its own. Of the
+places for such a dual it is the one that points best on dev (`benchmarks/explanations.py`).
 """
 
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from seesay.explain.excitation import Layers, divide, fold_batch_norm, propagate, run
+from seesay.explain.excitation import Layers, divide, fold_batch_norm, linear_rule, propagate, run
 from seesay.explain.excitation_lstm import propagate_lstm
 from seesay.images.features import Features
 from seesay.models.base import without_dropout
@@ -77,7 +79,10 @@ def match_saliency(
         raise ValueError("an explanation needs the features' map")
     with without_dropout(model):
         cells = features.map.permute(0, 3, 1, 2)  # (n, C, h, w)
-        below = fold_batch_norm([*(MEAN if head is None else head), *model.image_layers])
+        below = fold_batch_norm(MEAN if head is None else head)
+        lowest = len(below)
+        below += fold_batch_norm(model.image_layers)
+        lowest = next(place for place in range(lowest, len(below)) if isinstance(below[place], nn.Linear))
         seen = run(below, cells)  # the last is the first input (n, dim)
         texts = model.encode_texts(sentences)
         first = seen[-1].expand(len(texts), -1)
@@ -88,12 +93,24 @@ def match_saliency(
         propagate_lstm(model.lstm, trace, texts.lengths + 1, _share(last * (sign * model.output.weight).clamp(min=0)))
         for sign in (1, -1)[: 1 + contrastive]
     ]  # (n, T + 1, dim) each: of what makes the score high, and of what makes it low
-    first_flow, words = flows[0][:, 0], flows[0][:, 1:].sum(2)
+    words = flows[0][:, 1:].sum(2)
     if contrastive:
-        first_flow = _contrast(first_flow, flows[1][:, 0])
         words = _contrast(words, flows[1][:, 1:].sum(2))
-    at_map = propagate(below, [part.expand(len(texts), *part.shape[1:]) for part in seen], first_flow)[0]
+    seen = [part.expand(len(texts), *part.shape[1:]) for part in seen]
+    at_vector = _descend_from(below[lowest:], seen[lowest:], flows[0][:, 0], contrastive)
+    at_map = propagate(below[:lowest], seen[: lowest + 1], at_vector)[0]
     return Saliency(logits, at_map.sum(1), words, texts.lengths, at_map.permute(0, 2, 3, 1))
+
+
+def _descend_from(layers: Layers, seen: Sequence[Tensor], prior: Tensor, contrastive: bool) -> Tensor:
+    """From the first input to the picture's vector, which is what the lowest, linear layer reads."""
+    lowest, *above = layers
+    units = propagate(above, seen[1:], prior)[0]
+    flow = propagate([lowest], seen[:2], units)[0]
+    if not contrastive:
+        return flow
+    assert isinstance(lowest, nn.Linear)
+    return _contrast(flow, linear_rule(seen[0], -lowest.weight, units))
 
 
 def _share(excited: Tensor) -> Tensor:

@@ -9,7 +9,8 @@ Trained with cross-entropy on pairs of which half do not belong together; convol
 network's last map and h_T is negative, which is what excitation backprop (`seesay.explain.excitation_match`) asks for.
 
 Where the print is silent: the FC and the layer of the words end in a ReLU, for that reason; the FC is batch-normalised,
-which is a linear layer again after training; word vectors start as GloVe and are learned. A picture is the mean over
+which is a linear layer again after training; word vectors start as GloVe, or as those of a joint embedding, and are
+learned. A picture is the mean over
 EfficientNet-Lite's last map; VGG16's fully connected layers have their place in `fully_connected`. Temperatures and an
 offset, fitted on dev after training, turn logits into probabilities that can be taken at their word.
 """
@@ -28,10 +29,13 @@ from seesay.images.features import Features, FeatureSpec
 from seesay.layers.relu_lstm import ReLULSTM
 from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
-from seesay.models.pretrained import load_kind
-from seesay.text.vocabulary import PAD, UNKNOWN, Vocabulary
+from seesay.models.pretrained import load, load_kind
+from seesay.models.vse import VSE
+from seesay.text.vocabulary import PAD, SPECIAL, UNKNOWN, Vocabulary
 
 PAIRS_AT_ONCE = 4096
+WORD_SIZE = 0.35
+"""Deviation of the numbers of words that start as another model's: about that of GloVe."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class IdentifierConfig:
         hidden: Units of the LSTM.
         word_dim: Of the word vectors.
         word_vectors: Where they start: a name or file of `seesay.text.vectors`; random where empty.
+        words_from: Weights of a joint embedding whose words they start as, on their first principal axes, instead.
         fully_connected: Units of a further layer between the picture's vector and the first input; 0 for none.
         image_dim: Of the picture's vector.
         mismatches: Pictures that a sentence does not belong to, for each one that it does.
@@ -59,6 +64,7 @@ class IdentifierConfig:
     hidden: int = 300
     word_dim: int = 300
     word_vectors: str = "glove-6b-50d"
+    words_from: str = ""
     fully_connected: int = 0
     image_dim: int = 1280
     mismatches: int = 1
@@ -109,7 +115,24 @@ class Identifier(Matcher):
 
     def initialise(self, seed: int) -> None:
         self.start_words(self.embedding, self.config.word_vectors, seed)
+        if self.config.words_from:
+            self._take_words(self.config.words_from)
         nn.init.kaiming_normal_(self.word_layer.weight)
+
+    def _take_words(self, name: str) -> None:
+        other = load(name)
+        if not isinstance(other, VSE):
+            raise SeesayError(f"config.words_from is {name!r}, a {other.family}", allowed="a vse")
+        if other.config.word_dim < self.config.word_dim:
+            raise SeesayError(
+                f"config.word_dim is {self.config.word_dim}, the words of {name} have {other.config.word_dim} numbers",
+                allowed=f"1 to {other.config.word_dim}",
+            )
+        words = other.embedding.weight.data[other.vocabulary.encode(self.vocabulary.words[len(SPECIAL) :])]
+        words = words - words.mean(0)
+        _, axes = torch.linalg.eigh(words.T @ words)  # the last ones vary most
+        words = words @ axes[:, -self.config.word_dim :]
+        self.embedding.weight.data[len(SPECIAL) :] = words * (WORD_SIZE / words.std())
 
     @property
     def temperature(self) -> float:
