@@ -1,10 +1,12 @@
 """Which picture was a sentence written for? The identifier, the paper's baseline and joint embeddings, asked the same.
 
 The baseline (paper 004, section 2.1) is the cosine between the mean GloVe vectors of the query and of the caption that
-a captioner writes for each picture: NIC in the paper, any by --captioner. 6,400 seeded trials of two pictures, as in
+a captioner writes for each picture: NIC in the paper, any by --captioners. 6,400 seeded trials of two pictures, as in
 the paper, then ten and a hundred, then the nearest neighbours of the right picture by the network's own vectors.
 
     SEESAY_DATA=… python benchmarks/identification.py [--split dev] [--identifiers NAME…] [--plot FILE]
+
+Weights in runs/ do not ship: `seesay train recipes/NAME.toml` makes them.
 """
 
 import argparse
@@ -31,6 +33,7 @@ from seesay.text.vectors import load_vectors
 from seesay.training.ranking import score_all
 from seesay.training.sources import Source
 
+IDENTIFIERS = ["identifier", "runs/identifier-flickr8k/weights", "runs/identifier-print/weights"]
 PAPER = {"identifier": 93.5, "baseline": 91.1}
 
 
@@ -43,11 +46,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default="flickr8k")
     parser.add_argument("--split", default="test")
-    parser.add_argument("--identifiers", nargs="+", default=["identifier-flickr8k"])
-    parser.add_argument("--captioner", default="mrnn-flickr8k")
-    parser.add_argument("--embeddings", nargs="*", default=["runs/vse-flickr8k/weights"])
+    parser.add_argument("--identifiers", nargs="+", default=IDENTIFIERS)
+    parser.add_argument("--captioners", nargs="*", default=["runs/nic-flickr8k/weights", "mrnn-flickr8k"])
+    parser.add_argument("--embeddings", nargs="*", default=["runs/vse-flickr8k/weights", "vse"])
     parser.add_argument("--beam", type=int, default=3)
-    parser.add_argument("--plot", type=Path, help="draw the reliability of the last identifier here")
+    parser.add_argument("--plot", type=Path, help="draw the reliability of the first identifier here")
     arguments = parse_arguments(parser, "identification")
 
     rows, calibration = {}, {}
@@ -60,16 +63,17 @@ def main() -> None:
         rows[label(model, name)] = play(answer_with(model, source), games)
         reports = calibration_of(model, source)
         calibration[label(model, name)] = {key: report.to_dict() for key, report in reports.items()}
-        if arguments.plot and name == arguments.identifiers[-1]:
+        if arguments.plot and name == arguments.identifiers[0]:
             title = f"{label(model, name)} on {arguments.data} {arguments.split}: is what it says true?"
             plot_reliability(reports, title, arguments.plot)
-    captioner = load_captioner(arguments.captioner)
-    source = source_for(captioner, arguments.data, arguments.split)
-    assert source.table is not None
-    settings = Settings.of(captioner, beam=arguments.beam, candidates=arguments.beam)
-    captions = [own[0].text for own in caption_images(captioner, source.table, settings=settings)]
-    baseline = caption_scores(captions, source.sentences, load_vectors())
-    rows[f"baseline: captions of {label(captioner, arguments.captioner)}"] = play(answer_from(baseline), games)
+    for name in arguments.captioners:
+        captioner = load_captioner(name)
+        source = source_for(captioner, arguments.data, arguments.split)
+        assert source.table is not None
+        settings = Settings.of(captioner, beam=arguments.beam, candidates=arguments.beam)
+        captions = [own[0].text for own in caption_images(captioner, source.table, settings=settings)]
+        baseline = caption_scores(captions, source.sentences, load_vectors())
+        rows[f"baseline: captions of {label(captioner, name)}"] = play(answer_from(baseline), games)
     for name in arguments.embeddings:
         matcher = load(name)
         scores = score_all(matcher, source_for(matcher, arguments.data, arguments.split))

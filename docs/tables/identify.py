@@ -33,13 +33,27 @@ def identification_calibration() -> str:
 
 def explanations_pointing() -> str:
     found = result("explanations")
-    rows: list[list[object]] = sorted(
-        ([name, f"{next(iter(row.values())):.1f} %"] for name, row in found["pointing"].items()), key=lambda row: row[1]
-    )
-    photos = f"{found['n_photos']} {found['data']} {found['split']} photos"
-    note = f"{found['n_phrases']:,} phrases of {photos}, `{found['model']}`."
-    text = table(["the hottest place by", "lies in a box"], rows[::-1])
-    return dated(text + f"\n{note}", found, "python benchmarks/explanations.py")
+    explainers = list(found["better"])
+    rows: list[list[object]] = [
+        [
+            name,
+            f"{row['mean']:.1f} %",
+            f"{row['low']:.1f}–{row['high']:.1f}",
+            *(_difference(found["better"][own].get(name)) for own in explainers),
+        ]
+        for name, row in sorted(found["pointing"].items(), key=lambda pair: -pair[1]["mean"])
+    ]
+    photos = f"{found['n_photos']:,} {found['data']} {found['split']} photos"
+    note = f"{found['n_phrases']:,} phrases of {photos}, `{found['model']}`; 95 % intervals, photos drawn anew."
+    header = ["the hottest place by", "lies in a box", "interval", *(f"{own} is better by" for own in explainers)]
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/explanations.py")
+
+
+def _difference(row: dict[str, float] | None) -> str:
+    if row is None:
+        return "–"
+    mean, low, high = (f"{row[key]:+.1f}".replace("-", "−") for key in ("mean", "low", "high"))
+    return f"{mean} ({low} to {high})"
 
 
 def explanations_deletion() -> str:
@@ -63,7 +77,7 @@ def explanations_deletion() -> str:
         ]
         for name in names
     ]
-    note = f"A part of {found['n_hidden']} photos hidden; all sentences of {found['n_photos']}; `{found['model']}`."
+    note = f"A part of {found['n_hidden']} photos hidden; all sentences of {found['n_sentences']}; `{found['model']}`."
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/explanations.py")
 
 

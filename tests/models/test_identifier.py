@@ -1,6 +1,7 @@
 """The identifier: its equations on one pair, that all ways to a score agree, and its probabilities."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.models import pretrained
 from seesay.models.identifier import Identifier, IdentifierConfig, load_identifier
-from seesay.text.vocabulary import Vocabulary
+from seesay.text.vocabulary import PAD, Vocabulary
 
 Build = Callable[..., Identifier]
 SENTENCES = ["a dog runs", "dog", "two dogs play in the snow", "a red zebra"]
@@ -74,6 +75,29 @@ def test_nothing_that_the_lstm_reads_is_negative(build: Build) -> None:
     model = build()
     assert (model.encode_images(random_features()) >= 0).all()
     assert (model.encode_texts(SENTENCES).states >= 0).all()
+
+
+def test_words_start_as_those_of_a_joint_embedding(build: Build) -> None:
+    other = pretrained.load("vse")
+    words = ["dog", "dogs", "snow"]
+    theirs = other.embedding.weight[other.vocabulary.encode(words)]
+    model = build()
+    known = Vocabulary.build(["dog dogs snow runs"], min_count=1)
+    model = Identifier(replace(model.config, words_from="vse", word_dim=300), known, model.feature_spec)
+    model.initialise(0)
+    ours = model.embedding.weight[known.encode(words)].detach()
+    scale = (ours[0] - ours[1]).norm() / (theirs[0] - theirs[1]).norm()  # turned and scaled, no more
+    torch.testing.assert_close(torch.cdist(ours, ours), scale * torch.cdist(theirs, theirs), rtol=1e-3, atol=1e-3)
+    assert not model.embedding.weight[PAD].any()
+
+
+def test_words_that_cannot_be_taken_are_refused(build: Build) -> None:
+    model = build()
+    with pytest.raises(SeesayError, match=r"words_from is 'mrnn', a mrnn(.|\n)*a vse"):
+        Identifier(replace(model.config, words_from="mrnn"), model.vocabulary, model.feature_spec).initialise(0)
+    with pytest.raises(SeesayError, match=r"the words of vse have 300 numbers(.|\n)*1 to 300"):
+        wide = replace(model.config, words_from="vse", word_dim=301)
+        Identifier(wide, model.vocabulary, model.feature_spec).initialise(0)
 
 
 def test_nothing_has_no_scores(build: Build) -> None:
