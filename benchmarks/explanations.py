@@ -6,7 +6,7 @@ at the output of the network's last block: at the last map it is the same in eve
 Hiding: the most salient part of a photo is painted grey, and the logit of the match has to fall further than for the
 same shape elsewhere. Leaving out: the same for the heaviest word of a sentence, beside a random one.
 
-    SEESAY_DATA=… python benchmarks/explanations.py [identifier-flickr8k] [--split dev] [--photos 1000] [--hidden 60]
+    SEESAY_DATA=… python benchmarks/explanations.py [identifier] [--split dev] [--photos 1000] [--hidden 60]
 """
 
 import argparse
@@ -206,7 +206,7 @@ def _means(falls: dict[str, dict[float, list[float]]]) -> dict[str, dict[str, fl
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("model", nargs="?", default="identifier-flickr8k")
+    parser.add_argument("model", nargs="?", default="identifier")
     parser.add_argument("--split", default="test")
     parser.add_argument("--photos", type=int, default=1000, help="photos whose phrases are pointed at")
     parser.add_argument("--hidden", type=int, default=60, help="photos of which parts are hidden")

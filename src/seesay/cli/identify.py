@@ -19,7 +19,7 @@ def identify(
     ],
     model: Annotated[
         str, typer.Option("--model", "-m", metavar="WEIGHTS", help="An identifier by name or folder (seesay models).")
-    ] = "identifier-flickr8k",
+    ] = "identifier",
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Show this many, the best first.")] = 10,
     output: Annotated[
         Path | None,

@@ -1,7 +1,7 @@
 """One question for all explainers: where in a picture, and on which words, does a match rest?
 
 excitation   what has excited an identifier's match score (`seesay.explain.excitation_match`)
-contrastive  the same less what has spoken against the match
+contrastive  the same less what has excited the opposite
 alignment    where each word's own vector fits the picture (`seesay.explain.regions`), by any joint embedding or aligner
 attention    where sm-LSTM looks, and on which words, at each of its steps
 """
@@ -24,8 +24,8 @@ from seesay.models.smlstm import SMLSTM
 from seesay.text.tokens import tokenize
 
 METHODS = {
-    "excitation": "identifier-flickr8k",
-    "contrastive": "identifier-flickr8k",
+    "excitation": "identifier",
+    "contrastive": "identifier",
     "alignment": "vse",
     "attention": "smlstm",
 }
