@@ -82,6 +82,24 @@ def test_photos_that_no_collection_has_are_called_what_they_show(photo: str, wor
     assert word in row["captions"][0]["caption"].split()
 
 
+@pytest.mark.parametrize(("sentence", "photo"), [("a close up of a cat", "cat"), ("a cup of coffee", "coffee")])
+def test_a_description_finds_its_photo(sentence: str, photo: str) -> None:
+    samples = Path(seesay.__file__).parent / "samples"
+    photos = [samples / f"{name}.jpg" for name in ("coffee", "astronaut", "cat", "rocket")]
+    result = run("identify", "--json", sentence, *photos)
+    assert result.returncode == 0, result.stderr
+    best = json.loads(result.stdout)["photos"][0]
+    assert (Path(best["photo"]).stem, best["choice"] > 0.5) == (photo, True)
+
+
+def test_the_identifier_that_learned_from_everything_identifies_better() -> None:
+    shipped, compared = (
+        json.loads(card.read_text())["figures"]["flickr8k/dev"]["identification"]
+        for card in (PACKAGED / "identifier/config.json", CARDS / "identifier-flickr8k.json")
+    )
+    assert shipped["of_10"] > compared["of_10"]
+
+
 def test_weights_fit_the_package() -> None:
     sizes = [path.stat().st_size for path in PACKAGED.rglob("*") if path.is_file()]
     assert sum(sizes) <= 60_000_000
