@@ -5,10 +5,10 @@ which is the picture, and from there through the fully connected layers and the 
 Picture and words together hold 1: what share the picture has is an answer too.
 
 The contrastive way takes off what flows from a dual, whose weights are negated, as if both had the same total: what
-excites for and against alike drops out. For the words it is the dual of the score: what speaks against a match. For the
-picture these are the duals of the units of the fully connected layer: a unit is excited by nearly all channels of the
-map a little, which leaves its brightest places whatever was said; what excites it more than its dual is its own. Of the
-places for such a dual it is the one that points best on dev (`benchmarks/explanations.py`).
+excites for and against alike drops out. First it is the dual of the score, which is what speaks against a match: it is
+taken off within the first input, and within the words. Then those of the units of the fully connected layer. A unit is
+excited by nearly all channels of the map a little, which leaves the map's brightest places whatever was said; what
+excites it more than its dual is its own.
 """
 
 from collections.abc import Sequence
@@ -93,11 +93,12 @@ def match_saliency(
         propagate_lstm(model.lstm, trace, texts.lengths + 1, _share(last * (sign * model.output.weight).clamp(min=0)))
         for sign in (1, -1)[: 1 + contrastive]
     ]  # (n, T + 1, dim) each: of what makes the score high, and of what makes it low
-    words = flows[0][:, 1:].sum(2)
+    first_flow, words = flows[0][:, 0], flows[0][:, 1:].sum(2)
     if contrastive:
+        first_flow = _contrast(first_flow, flows[1][:, 0])
         words = _contrast(words, flows[1][:, 1:].sum(2))
     seen = [part.expand(len(texts), *part.shape[1:]) for part in seen]
-    at_vector = _descend_from(below[lowest:], seen[lowest:], flows[0][:, 0], contrastive)
+    at_vector = _descend_from(below[lowest:], seen[lowest:], first_flow, contrastive)
     at_map = propagate(below[:lowest], seen[: lowest + 1], at_vector)[0]
     return Saliency(logits, at_map.sum(1), words, texts.lengths, at_map.permute(0, 2, 3, 1))
 
