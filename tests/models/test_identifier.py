@@ -95,8 +95,8 @@ def test_words_that_cannot_be_taken_are_refused(build: Build) -> None:
     model = build()
     with pytest.raises(SeesayError, match=r"words_from is 'mrnn', a mrnn(.|\n)*a vse"):
         Identifier(replace(model.config, words_from="mrnn"), model.vocabulary, model.feature_spec).initialise(0)
+    wide = replace(model.config, words_from="vse", word_dim=301)
     with pytest.raises(SeesayError, match=r"the words of vse have 300 numbers(.|\n)*1 to 300"):
-        wide = replace(model.config, words_from="vse", word_dim=301)
         Identifier(wide, model.vocabulary, model.feature_spec).initialise(0)
 
 

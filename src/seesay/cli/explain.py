@@ -38,8 +38,8 @@ def explain(
 ) -> None:
     """Show what a match rests on: heat on the photo, weights on the words.
 
-    Excitation follows back what has excited the match score of an identifier; contrastive takes off what has excited the
-    opposite. Alignment shows where each word's own vector fits the picture. Attention shows where sm-LSTM looks at
+    Excitation follows back what has excited the match score of an identifier; contrastive takes off what has excited
+    the opposite. Alignment shows where each word's own vector fits the picture. Attention shows where sm-LSTM looks at
     each of its steps, with the two words that it reads.
     """
     from seesay.errors import SeesayError
