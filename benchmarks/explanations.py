@@ -1,8 +1,9 @@
 """Are explanations right, not only pretty? Three games on the same identifier.
 
 Pointing: the hottest place of a phrase's map has to lie in one of the phrase's boxes (Flickr30k Entities), beside the
-centre, the brightest place of the network's map, the plain gradient and gradient × input. The plain gradient is taken
-at the output of the network's last block: at the last map it is the same in every cell, since only the mean is read.
+centre, the brightest place of the network's map, the plain gradient and gradient × input, of which also the positive
+part alone. The plain gradient is taken at the output of the network's last block: at the last map it is the same in
+every cell, since only the mean is read.
 Hiding: the most salient part of a photo is painted grey, and the logit of the match has to fall further than for the
 same shape elsewhere. Leaving out: the same for the heaviest word of a sentence, beside a random one.
 
@@ -53,7 +54,10 @@ def gradient_maps(model: Identifier, features: Features, phrases: list[str], blo
     texts = model.encode_texts(phrases)
     cells = features.map.permute(0, 3, 1, 2).expand(len(phrases), -1, -1, -1).clone().requires_grad_()
     (slope,) = torch.autograd.grad(logits_of(model, cells, texts.states, texts.lengths).sum(), cells)
-    found = {"gradient × input": (slope * cells.detach()).sum(1).double().numpy()}
+    found = {
+        "gradient × input": (slope * cells.detach()).sum(1).double().numpy(),
+        "positive gradient × input": (slope.clamp(min=0) * cells.detach()).sum(1).double().numpy(),
+    }
     if block is not None:
         probe = block.expand(len(phrases), -1, -1, -1).clone().requires_grad_()
         last = model._backbone[0].network[-1](probe)
