@@ -33,7 +33,7 @@ WEAK_POINTS = {
     ),
     "identifier": (
         "Pictures that look alike: it tells any two apart far better than two near ones.",
-        "Its maps show what in the picture speaks for a match and depend little on the single words.",
+        "Its maps show what in the picture speaks for a match, which is not always what a word speaks of.",
         "Counting, text inside pictures, named people and places.",
     ),
     "mrnn": (
