@@ -29,6 +29,7 @@ from seesay.images.features import Features, FeatureSpec
 from seesay.layers.relu_lstm import ReLULSTM
 from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
+from seesay.models.config import check_config
 from seesay.models.pretrained import load, load_kind
 from seesay.models.vse import VSE
 from seesay.text.vocabulary import PAD, SPECIAL, UNKNOWN, Vocabulary
@@ -77,14 +78,12 @@ class IdentifierConfig:
     word_dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for key in ("dropout", "image_dropout", "word_dropout"):
-            if not 0 <= getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 or more, below 1")
-        for key in ("dim", "hidden", "word_dim", "image_dim", "mismatches", "n_similar"):
-            if getattr(self, key) < 1:
-                raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="1 or more")
-        if self.fully_connected < 0:
-            raise SeesayError(f"config.fully_connected is {self.fully_connected}", allowed="0 or more")
+        check_config(
+            self,
+            counts=("dim", "hidden", "word_dim", "image_dim", "mismatches", "n_similar"),
+            shares=("dropout", "image_dropout", "word_dropout"),
+            amounts=("fully_connected",),
+        )
         for key in ("hard", "choice", "parts"):
             if not 0 <= getattr(self, key) <= 1:
                 raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 to 1")
