@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from seesay.images.io import open_image
 from seesay.library.library import Library
 from seesay.library.store import Batch, Content, File, Folder
 
-N_REGIONS = 20
+N_VIEWS = {"regions": 20, "captions": 1}
 SIZES = (1_000, 10_000, 100_000)
 QUERY = "two dogs play in the snow"
 SEARCH = "from seesay.cli.main import run; run(['search', {query!r}, '--no-index', '--json', '--library', {place!r}])"
@@ -106,7 +107,9 @@ def _index_rates(place: Path, folder: Path, rounds: int) -> dict[str, Any]:
         with ThreadPoolExecutor(workers, initializer=lambda: torch.set_num_threads(1)) as pool:
             network.append(len(files) / _seconds(lambda pool=pool: list(pool.map(backbone, batches))))
         library = Library(place / f"{folder.name} {number}")
-        with library.encoder.at_work():  # the network is loaded once, whatever the number of photos
+        with ExitStack() as stack:
+            for model in (library.encoder, *library.stages):
+                stack.enter_context(model.at_work())  # all is loaded once, whatever the number of photos
             pipeline.append(len(files) / _seconds(lambda library=library: library.index(folder)))
         assert library.store.counts().photos == len(files)
         library.close()
@@ -153,20 +156,23 @@ def measure_query(place: Path, n: int, rounds: int) -> dict[str, Any]:
 
 
 def fill(folder: Path, n: int) -> Library:
-    """A library of n photos that are not there, with random vectors and regions; the regions are the same for all."""
+    """A library of n photos that are not there, with random vectors and views; the views are the same for all."""
     library = Library(folder)
-    second = library.second.fingerprint if library.second else None
-    library.store.start(library.encoder.fingerprint, second)
+    stages = {stage.stage: stage.fingerprint for stage in library.stages}
+    library.store.start(library.encoder.fingerprint, stages)
     library.store.set_folders([Folder(folder / "photos")])
     rng = np.random.default_rng(0)
-    regions = rng.standard_normal((N_REGIONS, second.dim), dtype=np.float32).astype(np.float16) / 28 if second else None
+    views = {
+        stage: rng.standard_normal((N_VIEWS[stage], fingerprint.dim), dtype=np.float32).astype(np.float16) / 28
+        for stage, fingerprint in stages.items()
+    }
     for start in range(0, n, 1000):
         rows = rng.standard_normal((min(1000, n - start), library.encoder.fingerprint.dim), dtype=np.float32)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         batch = Batch()
         for number, row in enumerate(rows, start):
             content = Content(
-                f"{number:032x}", 640, 480, None, None, row.astype(np.float16), b"", ((number % 1000, 0.5),), regions
+                f"{number:032x}", 640, 480, None, None, row.astype(np.float16), b"", ((number % 1000, 0.5),), views
             )
             path = folder / "photos" / f"{number // 1000:03}" / f"{number}.jpg"
             batch.contents.append(content)

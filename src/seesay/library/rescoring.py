@@ -68,9 +68,10 @@ class AlignerRescorer(WeightsRescorer):
 
     @cached_property
     def aligner(self) -> "Aligner":
-        from seesay.models.aligner import load_aligner
+        from seesay.models.aligner import Aligner, load_aligner
 
-        return load_aligner(self.encoder.folder)
+        matcher = self.encoder.matcher
+        return matcher if isinstance(matcher, Aligner) else load_aligner(self.encoder.folder)  # which says why not
 
     def encode_features(self, features: "Features") -> NDArray[np.float16]:
         import torch
@@ -120,9 +121,11 @@ class CaptionerRescorer(WeightsRescorer):
 
     @cached_property
     def captioner(self) -> "Captioner":
+        from seesay.models.base import Captioner
         from seesay.models.pretrained import load_captioner
 
-        return load_captioner(self.encoder.folder)
+        matcher = self.encoder.matcher
+        return matcher if isinstance(matcher, Captioner) else load_captioner(self.encoder.folder)  # which says why not
 
     def encode_features(self, features: "Features") -> NDArray[np.float16]:
         import torch
