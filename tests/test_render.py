@@ -197,6 +197,6 @@ def test_capacity_is_reckoned_from_unit_costs(render: SimpleNamespace) -> None:
     assert cells(render.scale_recall())[2] == ["8,091", "0.991", "0.999"]
     assert "| 1.80× |" in render.scale_sharing()
     small, large, huge = render.scale_capacity().splitlines()[2:5]
-    assert small == "| 100,000 | 3 | 1.0 GB | 400 MB | 1 | 0.1 h | 5 ms |"
+    assert small == "| 100,000 | 3 | 1.0 GB | 400 MB | 1 | 5 min | 5 ms |"
     assert large == "| 10,000,000 | 278 | 100.0 GB | 40.0 GB | 1 | 11.7 h | 7 ms |"
     assert huge.startswith("| 1,000,000,000 | 27,778 | 10.0 TB | 4.0 TB | 16 |")
