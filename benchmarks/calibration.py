@@ -7,8 +7,9 @@ noun phrases of Flickr30k Entities and whole sentences in equal parts, since peo
     SEESAY_DATA=… python benchmarks/calibration.py [vse] [--later dvsa mrnn] [--write]
 
 The curve is fitted on dev and judged on test. `--write` puts it into the config.json of the weights, which `seesay
-search` reads. With later stages the last one's blend is what is calibrated, and the average precision is told before
-and after them: how well photos that fit stand before those that do not.
+search` reads. With later stages, whose blends their config.json has, the last one's is what is calibrated, and the
+average precision is told before and after them: how well photos that fit stand before those that do not. `--later`
+without a name calibrates the first stage alone.
 """
 
 import argparse
@@ -40,7 +41,7 @@ BINS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", nargs="?", default="vse")
-    parser.add_argument("--later", nargs="*", default=[], help="weights of later stages, with blends in config.json")
+    parser.add_argument("--later", nargs="*", default=["dvsa", "mrnn"], help="weights of later stages, if any")
     parser.add_argument("--write", action="store_true")
     arguments = parse_arguments(parser, "calibration")
     models = Models.load(arguments.model, arguments.later)

@@ -6,7 +6,7 @@
 
 A server of its own is started from the package pgserver and removed afterwards.
 
-    SEESAY_DATA=… python benchmarks/sharing.py [--only workers,sharing] [--photos 200]
+    SEESAY_DATA=… python benchmarks/sharing.py [--only workers,sharing] [--photos 1000]
 """
 
 import argparse
@@ -36,7 +36,7 @@ INDEX = "from seesay.cli.main import run; run(['index', {folder!r}, '--workers',
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="workers,sharing")
-    parser.add_argument("--photos", type=int, default=200)
+    parser.add_argument("--photos", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parse_arguments(parser, "sharing")
     wanted = arguments.only.split(",")

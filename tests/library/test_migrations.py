@@ -37,6 +37,19 @@ def test_every_older_format_reaches_the_present(monkeypatch: pytest.MonkeyPatch)
         )
 
 
+def test_regions_become_views(connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection.execute("PRAGMA foreign_keys = ON")
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "MIGRATIONS", MIGRATIONS[:2])
+        migrate(connection, "library")
+    connection.execute("INSERT INTO contents (id, digest, width, height) VALUES (7, 'x', 4, 3)")
+    connection.execute("INSERT INTO regions VALUES (7, x'00ff')")
+    migrate(connection, "library")
+    assert connection.execute("SELECT * FROM views").fetchall() == [(7, "regions", b"\x00\xff")]
+    connection.execute("DELETE FROM contents")
+    assert connection.execute("SELECT count(*) FROM views").fetchone() == (0,)
+
+
 def test_only_the_missing_steps_are_taken(connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     migrate(connection, "library")
     connection.execute("INSERT INTO about VALUES ('epoch', 'kept')")
