@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,3 +29,27 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def open_file(chromium: Any) -> Iterator[Callable[[Path], Any]]:
+    """Open a page from the disk; at the end nothing outside its folder was asked for and no script has failed."""
+    contexts: list[Any] = []
+    asked: list[tuple[str, str]] = []
+    faults: list[str] = []
+
+    def open_page(file: Path) -> Any:
+        context = chromium.new_context(viewport={"width": 1280, "height": 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        page.on("request", lambda request: asked.append((request.url, file.parent.as_uri())))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto(file.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [url for url, folder in asked if not url.startswith((folder, "data:"))] == []
+    assert faults == []

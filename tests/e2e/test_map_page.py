@@ -1,6 +1,6 @@
 """The map of pictures and sentences in a real browser, opened as a file."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +14,12 @@ HOSTILE = '</script><img src=x onerror="document.title=1"> a blue square'
 
 
 @pytest.fixture
-def page(chromium: Any, tmp_path: Path) -> Iterator[Any]:
-    """The opened page; at the end nothing but the file was asked for and no script has failed."""
+def page(open_file: Callable[[Path], Any], tmp_path: Path) -> Any:
     found = Map(np.array([[0.1, 0.1], [0.9, 0.9]]), np.array([[0.2, 0.3], [0.8, 0.6], [0.7, 0.9]]), np.array([0, 1, 1]))
     pictures = [Image.new("RGB", (60, 40), "red"), Image.new("RGB", (40, 60), "blue")]
     file = tmp_path / "map.html"
     write_map(found, pictures, ["red.png", "blue.png"], ["a red square", HOSTILE, "blue"], file, title="Two squares")
-    context = chromium.new_context(viewport={"width": 1100, "height": 800})
-    page = context.new_page()
-    page.set_default_timeout(30_000)
-    asked: list[str] = []
-    faults: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(file.as_uri())
-    yield page
-    context.close()
-    assert [url for url in asked if url != file.as_uri() and not url.startswith("data:")] == []
-    assert faults == []
+    return open_file(file)
 
 
 def test_every_picture_and_every_sentence_has_its_place(page: Any) -> None:
