@@ -125,9 +125,7 @@ def _open(path: Path) -> tuple[Any, str]:
 
         system, place = fsspec.core.url_to_fs(as_url(path))
     except ImportError as error:
-        raise SeesayError(
-            f"{scheme}:// needs more packages ({error.name})", hint="pip install 'seesay[cloud]'"
-        ) from error
+        raise SeesayError(f"{scheme}:// needs more packages: {error}", hint="pip install 'seesay[cloud]'") from error
     except ValueError as error:
         raise SeesayError(
             _said(path, f"cannot open {as_url(path)}: {error}"), allowed="s3://, gs:// or file://"
