@@ -1,11 +1,11 @@
-"""What each part of sm-LSTM is worth: its variants, the number of steps T, and λ, trained alike on Flickr8K.
+"""What each part of sm-LSTM is worth: its variants, the number of steps T, λ, and its size, trained alike on Flickr8K.
 
-Each is a run of recipes/smlstm-ablations.toml, or of another recipe, in a folder of its own. A run that was stopped
-goes on, and a finished one is not run again. The ensemble is the sum of the standardised scores of the four variants
-mean, att, ctx and full, as the paper sums theirs: nothing of it is chosen. Dev chooses; test stands beside it because
-the paper prints it.
+Each is a run of recipes/smlstm-flickr8k.toml, or of another recipe, in a folder of its own. A run that was stopped goes
+on, and a finished one is not run again. All are measured on dev, which chooses; test stands beside the variants because
+the paper prints it. The ensemble is the sum of the standardised scores of the four variants mean, att, ctx and full, as
+the paper sums theirs: nothing of it is chosen.
 
-    SEESAY_DATA=… python benchmarks/attention_ablations.py [--sweeps variants steps lambda forms] [--set stop.epochs=1]
+    SEESAY_DATA=… python benchmarks/attention_ablations.py [--sweeps variants steps lambda sizes forms] [--set K=V]
 """
 
 import argparse
@@ -13,24 +13,21 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from recording import parse_arguments, record
-from runs import train
+from runs import score_once, train
 from seesay import data
-from seesay.evaluation.protocols import find_protocol, read_measured
 from seesay.metrics.retrieval import retrieval_report
-from seesay.models.pretrained import load
-from seesay.training.ranking import score_all
 from seesay.training.recipe import read_recipe
 
-RECIPE = Path(__file__).resolve().parents[1] / "recipes/smlstm-ablations.toml"
+RECIPE = Path(__file__).resolve().parents[1] / "recipes/smlstm-flickr8k.toml"
 VARIANTS = ("mean", "att", "ctx", "full")
 SWEEPS = {
     "variants": {name: [f"config.variant={name}"] for name in VARIANTS},
     "steps": {f"T = {n}": [f"config.n_steps={n}"] for n in (1, 2, 3, 4, 5)},
     "lambda": {f"λ = {value}": [f"config.stochastic={value}"] for value in ("0.0", "0.001", "0.01", "0.1", "1.0")},
+    "sizes": {f"{n} hidden units": [f"config.hidden={n}"] for n in (64, 128, 256)},
     "forms": {
         "joint": [],
         "attention as printed": ["config.attention=printed"],
@@ -47,33 +44,31 @@ def main() -> None:
     parser.add_argument("--recipe", type=Path, default=RECIPE)
     parser.add_argument("--set", action="append", default=[], dest="overrides", metavar="KEY=VALUE")
     parser.add_argument("--runs", type=Path, default=Path("runs/smlstm-ablations"))
+    parser.add_argument("--keep", type=Path, help="a folder for score matrices, which are not computed twice")
     parser.add_argument("--threads", type=int, default=0)
     arguments = parse_arguments(parser, "attention_ablations")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     collection = data.load("flickr8k").split("test")
-    image_of = np.repeat(np.arange(len(collection)), [len(item.sentences) for item in collection.items])
     base = read_recipe(arguments.recipe, arguments.overrides)
     found: dict[str, list[dict[str, Any]]] = {}
-    measured: dict[str, tuple[dict[str, Any], np.ndarray]] = {}  # what two sweeps have in common is measured once
     for sweep in arguments.sweeps:
         rows: list[dict[str, Any]] = []
-        together: Any = 0.0
+        together: Any = 0.0  # of the variants, standardised
         for name, changes in SWEEPS[sweep].items():
             recipe = read_recipe(arguments.recipe, [*arguments.overrides, *changes])
             # A folder is named after what differs, so that T = 3, the variant full and the rest are one run.
             differs = [f"{where.split('.')[-1]} {here}" for where, here, _ in recipe.differences(base)]
             key = re.sub(r"[^a-z0-9.]+", "-", " ".join(differs) or "base")
-            if key not in measured:
-                weights = train(recipe, arguments.runs / key)
-                model = load(weights.folder)
-                scores = score_all(model, read_measured(model, collection, find_protocol("full"))).numpy()
-                figures = {"dev": weights.figures["flickr8k/dev"], "test": retrieval_report(scores, image_of)}
-                measured[key] = figures, (scores - scores.mean()) / scores.std()
-            figures, standardised = measured[key]
-            rows.append({"name": name, "changes": changes, **figures})
-            together = together + standardised
-            print(f"{name:<22} dev Sum {figures['dev']['sum']:.1f}  test Sum {figures['test']['sum']:.1f}", flush=True)
+            weights = train(recipe, arguments.runs / key)
+            row = {"name": name, "changes": changes, "dev": weights.figures["flickr8k/dev"]}
+            print(f"{name:<22} dev Sum {row['dev']['sum']:.1f}", flush=True)
+            if sweep == "variants":
+                scores, image_of = score_once(str(weights.folder), collection, "full", arguments.keep)
+                row["test"] = retrieval_report(scores, image_of)
+                together = together + (scores - scores.mean()) / scores.std()
+                print(f"{name:<22} test Sum {row['test']['sum']:.1f}", flush=True)
+            rows.append(row)
         if sweep == "variants":
             rows.append({"name": "ensemble", "changes": [], "test": retrieval_report(together, image_of)})
             print(f"{'ensemble':<22} test Sum {rows[-1]['test']['sum']:.1f}", flush=True)

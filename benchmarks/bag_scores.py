@@ -25,7 +25,7 @@ BAG_SCORES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("weights", nargs="?", default="hmlstm-flickr8k")
+    parser.add_argument("weights", nargs="?", default="runs/hmlstm-flickr8k/weights")
     parser.add_argument("--beside", default="runs/vse-flickr8k/weights", help="a joint embedding of the same photos")
     parser.add_argument("--data", default="flickr8k")
     arguments = parse_arguments(parser, "bag_scores")

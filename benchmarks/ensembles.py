@@ -8,18 +8,14 @@ likelihoods take is most of the time.
 """
 
 import argparse
-import hashlib
-import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from recording import parse_arguments, record
+from runs import score_once
 from seesay import data
 from seesay.data import Collection
-from seesay.evaluation.ensembles import Scores, choose_weights, score_members
-from seesay.images.backbones import file_digest
+from seesay.evaluation.ensembles import Scores, choose_weights
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.weights import find
 
@@ -28,23 +24,11 @@ SHIPPED = ("vse", "dvsa", "mrnn")
 
 
 def scores_of(names: list[str], split: Collection, protocol: str, keep: Path | None) -> tuple[list[Scores], Any]:
-    """The members' scores and the image of each text; with `keep`, from there where they were computed before."""
+    """The members' scores and the image of each text."""
     parts: list[Scores] = []
     image_of = None
     for name in names:
-        weights = find(name)
-        what = f"{file_digest(weights.folder / 'model.safetensors')} {split.fingerprint()} {protocol}"
-        path = keep / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.npz" if keep else None
-        if path is not None and path.is_file():
-            stored = np.load(path)
-            scores, image_of = stored["scores"], stored["image_of"]
-        else:
-            start = time.monotonic()
-            (((scores,), image_of),) = score_members([name], split, protocol)
-            print(f"{weights.name} on {split.items[0].split}: {time.monotonic() - start:.0f} s", flush=True)
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                np.savez(path, scores=scores, image_of=image_of)
+        scores, image_of = score_once(name, split, protocol, keep)
         parts.append(scores)
     return parts, image_of
 

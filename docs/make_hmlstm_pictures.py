@@ -1,6 +1,6 @@
 """Draw what HM-LSTM has found out by itself, good and bad as it comes: correspondences with trees, and the map.
 
-    SEESAY_DATA=DIR python docs/make_hmlstm_pictures.py [--weights hmlstm-flickr8k]
+    SEESAY_DATA=DIR python docs/make_hmlstm_pictures.py [--weights hmlstm]
 
 The photos are shown small, as figures of a paper are; they belong to their owners on Flickr.
 """
@@ -31,7 +31,7 @@ GAP = 28
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--weights", default="hmlstm-flickr8k")
+    parser.add_argument("--weights", default="hmlstm")
     arguments = parser.parse_args()
     model = load(arguments.weights)
     if not isinstance(model, HMLSTM):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from seesay.evaluation.papers import rows as printed_rows
-from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, result, table
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, rankings, result, table
 
 TITLES = {"flickr8k": "trained on Flickr8K alone", "shipped": "some trained on more"}
 
@@ -25,6 +25,12 @@ def ensembles() -> str:
     return dated(table(header, rows), found, f"python benchmarks/ensembles.py {' '.join(members)}")
 
 
+def smlstm() -> str:
+    """Retrieval on Flickr8K's test photos, beside what sm-LSTM stands on."""
+    found = table(["model", *RECALL_HEADINGS, "Sum", "measured"], rankings("smlstm", "vse", "dvsa"))
+    return f"{found}\nTest photos of Flickr8K, by `seesay evaluate WEIGHTS --data flickr8k`.\n"
+
+
 def attention_variants() -> str:
     """The variants, with the paper's rows on Flickr30K for their order."""
     rows: list[list[object]] = []
@@ -33,29 +39,29 @@ def attention_variants() -> str:
             sides = [[row.printed[f"{side}.{key}"] or "–" for key in RECALLS] for side in ("i2t", "t2i")]
             total = sum(float(cell) for side in sides for cell in side[:3])
             rows.append([f"{row.method}, Flickr30K", "–", *(" / ".join(side) for side in sides), f"{total:.1f}"])
-    return _sweep("variants", "variant", rows)
-
-
-def attention_steps() -> str:
-    return _sweep("steps", "steps", [])
-
-
-def attention_lambda() -> str:
-    return _sweep("lambda", "weight of the regulariser", [])
-
-
-def attention_forms() -> str:
-    return _sweep("forms", "what is changed", [])
-
-
-def _sweep(name: str, heading: str, rows: list[list[object]]) -> str:
     found = result("attention_ablations")
-    for row in found["sweeps"][name]:
+    for row in found["sweeps"]["variants"]:
         dev = _sum(row["dev"]) if "dev" in row else "–"  # nothing of the ensemble is chosen
         rows.append([row["name"], dev, *both_ways(row["test"]), _sum(row["test"])])
-    header = [heading, "dev Sum", *(f"test, {side}" for side in RECALL_HEADINGS), "test Sum"]
-    note = f"{found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, {found['hidden']} hidden units."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/attention_ablations.py")
+    header = ["variant", "dev Sum", *(f"test, {side}" for side in RECALL_HEADINGS), "test Sum"]
+    return _noted(table(header, rows), found)
+
+
+def attention_sweeps() -> str:
+    """T, λ, the size, and other forms: on dev, which chooses among them."""
+    found = result("attention_ablations")
+    rows: list[list[object]] = [
+        [row["name"], *both_ways(row["dev"]), _sum(row["dev"])]
+        for name, sweep in found["sweeps"].items()
+        if name != "variants"
+        for row in sweep
+    ]
+    return _noted(table(["", *(f"dev, {side}" for side in RECALL_HEADINGS), "dev Sum"], rows), found)
+
+
+def _noted(rows: str, found: dict[str, Any]) -> str:
+    note = f"Each a run of `recipes/{found['recipe']}.toml`, with {found['hidden']} hidden units where nothing is said."
+    return dated(f"{rows}\n{note}", found, "python benchmarks/attention_ablations.py")
 
 
 def attended_places() -> str:
@@ -96,10 +102,9 @@ def _sum(report: dict[str, Any]) -> str:
 
 TABLES = (
     ensembles,
+    smlstm,
     attention_variants,
-    attention_steps,
-    attention_lambda,
-    attention_forms,
+    attention_sweeps,
     attended_places,
     pair_scoring,
 )

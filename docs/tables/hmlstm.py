@@ -1,7 +1,7 @@
 """Tables of docs/hmlstm.md."""
 
 from seesay.evaluation.papers import rows as printed_rows
-from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, table
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, rankings, result, table
 
 
 def hmlstm() -> str:
@@ -11,9 +11,7 @@ def hmlstm() -> str:
         if row.paper == "HM-LSTM":
             sides = [[row.printed.get(f"{side}.{key}") or "–" for key in RECALLS] for side in ("i2t", "t2i")]
             rows.append([row.method, *(" / ".join(side) for side in sides), "–", row.stands_in])
-    for name, key, report in measured("sum", unshipped=True):
-        if key == "flickr8k/test" and name.startswith(("hmlstm", "vse", "dvsa")):
-            rows.append([f"**`{name}`**", *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]])
+    rows += rankings("hmlstm", "vse", "dvsa")
     header = ["model", *RECALL_HEADINGS, "Sum", "printed or measured"]
     return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task retrieval`.\n"
 

@@ -45,6 +45,15 @@ def both_ways(report: dict[str, Any]) -> list[str]:
     return [" / ".join(f"{side[key]:.1f}" for key in RECALLS[:3]) + f" / {side['median']:g}" for side in sides]
 
 
+def rankings(*families: str) -> list[list[object]]:
+    """A row for each of the weights of these families that was measured on Flickr8K's test photos."""
+    return [
+        [f"**`{name}`**", *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]]
+        for name, key, report in measured("sum", unshipped=True)
+        if key == "flickr8k/test" and name.startswith(families)
+    ]
+
+
 def short(value: float) -> str:
     """A figure below one, as papers print it: `.216`."""
     return f"{value:.3f}".removeprefix("0")

@@ -30,6 +30,8 @@ PHRASES = "phrases.json"
 """The file beside the weights that holds the phrases of the sentences they learned from."""
 MIN_COUNT = 2
 """How often people have to have written a phrase for it to travel with weights; half of all were written once."""
+MOST = 10_000
+"""How many of them travel with weights: the most frequent."""
 DIVERSITY = 0.3
 N_CONSIDERED = 200  # of the best phrases, among which those that differ are looked for
 

@@ -102,12 +102,6 @@ class TestAttention:
         one, two = (open_image(Path(name)) for name in ("alone.png", "both.png"))
         assert two.height > 1.5 * one.height
 
-    def test_weights_that_do_not_ship_are_asked_for(self, seesay: Run, weights: tuple[str, str], photo: Path) -> None:
-        finished = seesay("explain", photo, "a red picture", "--method", "attention")
-        assert finished.code == 2
-        assert "the weights of --method attention do not come with seesay" in finished.err
-        assert "seesay train recipes/smlstm-flickr8k.toml" in finished.err
-
     def test_beside_is_for_attention_only(self, seesay: Run, weights: tuple[str, str], photo: Path) -> None:
         finished = seesay("explain", photo, "a red picture", *weights, "--beside", weights[1])
         assert finished.code == 2

@@ -12,7 +12,8 @@ from seesay.metrics.bleu import bleu
 from seesay.models.pretrained import PACKAGED
 
 ROOT = Path(__file__).parents[2]
-WEIGHTS = ["vse", "dvsa"]
+WEIGHTS = ["vse", "dvsa", "hmlstm", "smlstm"]
+QUICK = WEIGHTS[:3]  # sm-LSTM looks at every pair for itself, which takes minutes for a whole test set
 CARDS = ROOT / "benchmarks/results/weights"  # of weights that are compared with and do not ship
 
 
@@ -35,7 +36,7 @@ def test_the_table_names_the_best_sentence_first() -> None:
     assert result.stdout.index("a close up of a cat") < result.stdout.index("a red bus")
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", QUICK)
 def test_evaluation_gives_the_figures_of_the_card(name: str, shared_data: Path) -> None:
     result = run("evaluate", name, "--data", "flickr8k", "--split", "test", "--json")
     assert result.returncode == 0, result.stderr
@@ -57,9 +58,10 @@ def test_shipped_weights_learned_more_than_those_of_one_collection() -> None:
         assert shipped > compared
 
 
-def test_captions_of_real_photos_find_their_photos(shared_data: Path) -> None:
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_captions_of_real_photos_find_their_photos(name: str, shared_data: Path) -> None:
     photos = seesay.load_data("flickr8k").split("test").items[:8]
-    scores = seesay.load("vse").match([photo.image for photo in photos], [photo.sentences[0] for photo in photos])
+    scores = seesay.load(name).match([photo.image for photo in photos], [photo.sentences[0] for photo in photos])
     assert (scores.argmax(0) == scores.new_tensor(range(8)).long()).sum() >= 6
 
 
@@ -90,6 +92,17 @@ def test_a_description_finds_its_photo(sentence: str, photo: str) -> None:
     assert result.returncode == 0, result.stderr
     best = json.loads(result.stdout)["photos"][0]
     assert (Path(best["photo"]).stem, best["choice"] > 0.5) == (photo, True)
+
+
+def test_every_look_at_a_photo_has_a_map_and_words_of_the_sentence() -> None:
+    photo = Path(seesay.__file__).parent / "samples/cat.jpg"
+    result = run("explain", "--json", "--method", "attention", photo, "a close up of a cat")
+    assert result.returncode == 0, result.stderr
+    steps = json.loads(result.stdout)["steps"]
+    assert len(steps) == 3
+    for step in steps:
+        assert sum(map(sum, step["map"])) == pytest.approx(1, abs=1e-2)
+        assert {word["word"] for word in step["words"]} <= set("a close up of a cat".split())
 
 
 def test_the_identifier_that_learned_from_everything_identifies_better() -> None:

@@ -37,6 +37,10 @@ def make_sides(n_images: int = 5, n_texts: int = 37) -> tuple[Side, Side]:
     return images, texts
 
 
+def compare_groups(layer: SelectiveLSTM, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return (F.normalize(x, dim=0) * F.normalize(y, dim=0)).view(layer.n_groups, -1).sum(1) * layer.n_groups
+
+
 def score_alone(layer: SelectiveLSTM, image: Side, text: Side) -> torch.Tensor:
     """One picture and one sentence by the letter of the equations: (D,) vectors and loops."""
     a, m, w, n = image.parts[0], image.context[0], text.parts[0, : int(text.mask.sum())], text.context[0]
@@ -55,14 +59,17 @@ def score_alone(layer: SelectiveLSTM, image: Side, text: Side) -> torch.Tensor:
                     logits = attention.w_p(terms.sigmoid() + of_context.sigmoid() + attention.W_h(h).sigmoid())
                 weights.append(logits[:, 0].softmax(0))
             x, y = weights[0] @ a, weights[1] @ w
-            if layer.has_context:
-                x, y = x + m, y + n
         else:
             x, y = (m, n) if layer.has_context else (a.mean(0), w.mean(0))
         if layer.is_product:
-            s = (F.normalize(x, dim=0) * F.normalize(y, dim=0)).view(layer.n_groups, -1).sum(1) * layer.n_groups
+            s = compare_groups(layer, x, y)
+            if layer.is_full:
+                s = torch.cat([compare_groups(layer, m, n), layer.gain * s])
         else:
-            s = (layer.W_image(x) + layer.W_text(y)).sigmoid()
+            inside = layer.W_image(x) + layer.W_text(y)
+            if layer.is_full:
+                inside = inside + layer.W_context[0](m) + layer.W_context[1](n)
+            s = inside.sigmoid()
         i, f, g, o = (layer.W_s(s) + layer.W_h(h)).chunk(4)
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
         h = o.sigmoid() * c.tanh()

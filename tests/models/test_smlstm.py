@@ -1,5 +1,6 @@
 """Pictures and sentences as candidates and context: what is kept of them, where it starts, and what training adds."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,15 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from safetensors.torch import load_file
 
 from seesay.errors import SeesayError
+from seesay.images.backbones import file_digest
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.attention import unevenness
 from seesay.models import pretrained
 from seesay.models.base import LONGEST
+from seesay.models.dvsa import DVSA, DVSAConfig
 from seesay.models.smlstm import SMLSTM, SMLSTMConfig, sides
 from seesay.models.vse import VSE, VSEConfig
 from seesay.text.vocabulary import END, Vocabulary
@@ -148,6 +152,62 @@ class TestStart:
         wholes = texts.states[torch.arange(5), texts.lengths - 1]
         torch.testing.assert_close(wholes, vse.encode_texts(SENTENCES))
 
+    @pytest.fixture
+    def fixed(self, build: Build, embedding: Path, monkeypatch: pytest.MonkeyPatch) -> SMLSTM:
+        """A model on top of weights that count as installed."""
+        monkeypatch.setattr("seesay.models.weights.PACKAGED", embedding.parent)
+        return build(cell="gru", text_pooling="max", start_from="start", fixed=True)
+
+    def test_what_is_fixed_learns_nothing_and_the_rest_learns(self, fixed: SMLSTM) -> None:
+        learned = {name.split(".")[0] for name, weight in fixed.named_parameters() if weight.requires_grad}
+        assert learned == {"pairs"}
+
+    def test_what_is_borrowed_of_installed_weights_is_not_kept_twice(self, fixed: SMLSTM, tmp_path: Path) -> None:
+        with torch.no_grad():
+            fixed.pairs.w_hs.weight.mul_(1.5)
+        weights = pretrained.save(tmp_path / "top", fixed, {"name": "top"})
+        assert set(weights.about["borrowed"]) == {"start"}
+        kept = {name.split(".")[0] for name in load_file(tmp_path / "top/model.safetensors")}
+        assert kept == {"pairs"}
+        scores = [
+            one.score(one.encode_images(random_features()), one.encode_texts(SENTENCES))
+            for one in (fixed, pretrained.load(tmp_path / "top"))
+        ]
+        torch.testing.assert_close(scores[1], scores[0], atol=1e-3, rtol=1e-3)
+
+    def test_other_weights_than_it_learned_on_are_refused(
+        self, fixed: SMLSTM, embedding: Path, vocabulary: Vocabulary, tmp_path: Path
+    ) -> None:
+        pretrained.save(tmp_path / "top", fixed, {"name": "top"})
+        torch.manual_seed(6)
+        other = VSE(pretrained.load(embedding).config, vocabulary, SPEC)
+        pretrained.save(embedding, other, {"name": "start"})
+        file_digest.cache_clear()
+        with pytest.raises(SeesayError, match=r"top was trained on top of start .{12}, installed is .{12}"):
+            pretrained.load(tmp_path / "top")
+
+    def test_of_a_folder_of_ones_own_everything_is_kept(self, build: Build, embedding: Path, tmp_path: Path) -> None:
+        model = build(cell="gru", text_pooling="max", start_from=str(embedding), fixed=True)
+        assert "borrowed" not in pretrained.save(tmp_path / "whole", model, {"name": "whole"}).about
+        shutil.rmtree(embedding)
+        assert pretrained.load(tmp_path / "whole").encode_texts(SENTENCES).states.shape[0] == len(SENTENCES)
+
+    def test_words_and_regions_begin_as_an_aligners(
+        self, build: Build, embedding: Path, vocabulary: Vocabulary, tmp_path: Path
+    ) -> None:
+        torch.manual_seed(7)
+        aligner = DVSA(DVSAConfig(dim=8, word_dim=6, map_dim=10, sentence=True), vocabulary, SPEC).eval()
+        pretrained.save(tmp_path / "aligner", aligner, {"name": "aligner"})
+        model = build(
+            cell="gru", text_pooling="max", start_from=str(embedding), words_from=str(tmp_path / "aligner"), fixed=True
+        )
+        theirs, ours = (F.normalize(one.encode_texts(["a dog runs"]).states[0, :3], dim=1) for one in (aligner, model))
+        torch.testing.assert_close(ours, theirs, atol=1e-2, rtol=1e-2)
+        wholes = model.encode_texts(["a dog runs"]).states[:, 3]
+        torch.testing.assert_close(wholes, pretrained.load(embedding).encode_texts(["a dog runs"]))
+        with pytest.raises(SeesayError, match=r"config\.words_from is .*, a vse\n  allowed: a dvsa"):
+            build(cell="gru", text_pooling="max", start_from=str(embedding), words_from=str(embedding / "."))
+
     def test_another_cell_than_the_embeddings_is_refused(self, build: Build, embedding: Path) -> None:
         with pytest.raises(SeesayError, match="allowed: a vse with the same"):
             build(cell="lstm", start_from=str(embedding))
@@ -160,6 +220,7 @@ class TestStart:
         ({"attention": "hard"}, "allowed: joint, printed"),
         ({"similarity": "cosine"}, "allowed: product, sum"),
         ({"similarity_dim": 3}, "a divisor of config.dim, 8"),
+        ({"fixed": True}, "there is nothing to begin with"),
         ({"n_steps": 0}, r"config\.n_steps is 0"),
         ({"stochastic": -1.0}, r"config\.stochastic is -1\.0"),
         ({"dim": 7, "similarity_dim": 7}, "odd"),

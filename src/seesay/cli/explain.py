@@ -46,18 +46,12 @@ def explain(
     from seesay.explain.explaining import METHODS
     from seesay.explain.explaining import explain as find
     from seesay.images.io import open_image
-    from seesay.models.pretrained import installed, load
+    from seesay.models.pretrained import load
 
     if method not in METHODS:
         raise SeesayError(f"there is no method {method!r}", allowed=METHODS, hint="--method contrastive")
     if beside is not None and method != "attention":
         raise SeesayError("--beside draws the steps of two models", allowed="with --method attention")
-    if model is None and METHODS[method] not in {weights.name for weights in installed()}:
-        raise SeesayError(
-            f"the weights of --method {method} do not come with seesay",
-            allowed="--model with the folder of weights that were trained",
-            hint=f"seesay train recipes/{METHODS[method]}-flickr8k.toml",
-        )
     if output is None and not as_json:
         output = Path(f"{photo.stem}-explain.png")
     if output is not None:

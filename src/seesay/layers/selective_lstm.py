@@ -2,8 +2,11 @@
 
     p_t = softmax_i f_p(m, a_i, h_{t-1}),  q_t = softmax_j f_q(n, w_j, h_{t-1})     Eq. 1
     a'_t = Σ_i p_{t,i} a_i,  w'_t = Σ_j q_{t,j} w_j                                 Eq. 3
-    s_t = two-way MLP of a'_t and w'_t;  h_t, c_t = LSTM(s_t, h_{t-1}, c_{t-1})     Eq. 4
+    s_t = two-way MLP of [m, a'_t] and [n, w'_t];  h_t, c_t = LSTM(s_t, h_{t-1}, c_{t-1})     Eq. 4
     s = w_hs · σ(W_hh h_T + b_h) + b_s                                              Eq. 5
+
+In print s_t is made of a'_t and w'_t alone; context that only steers the attention would reach the score through what
+is attended to.
 
 Whatever depends on one side alone is computed once for each picture and each sentence. To that belongs all of the first
 step's attention: h_0 is nothing, so a picture's first map is the same for every sentence. The rest is computed in
@@ -81,13 +84,14 @@ class SelectiveLSTM(nn.Module):
         dim: Of candidates and contexts, on both sides.
         hidden: Of the LSTM that aggregates.
         units: Of the attention.
-        similarity_dim: Of s_t; for `product` a divisor of `dim`.
+        similarity_dim: Of s_t. For `product` a divisor of `dim`; half of it for `full`, where a half is the contexts'.
         n_steps: T.
         variant: `full`; `att` without context; `ctx` without attention, where the contexts themselves are compared;
             `mean` without both, where the means of the candidates are.
         form: Of the attention: `joint` or `printed`.
         similarity: `sum` is σ(a' W + w' V + b). `product` are the inner products of a' and w', of unit length, over
-            `similarity_dim` groups of their dimensions, times the number of groups: their mean is the cosine.
+            groups of their dimensions, times the number of groups: their mean is the cosine. Those of a' and w' are
+            weighed against those of m and n by a learned number.
     """
 
     def __init__(
@@ -103,15 +107,21 @@ class SelectiveLSTM(nn.Module):
         similarity: str = "product",
     ) -> None:
         super().__init__()
-        self.n_steps, self.hidden, self.n_groups = n_steps, hidden, similarity_dim
+        self.n_steps, self.hidden = n_steps, hidden
+        self.is_full = variant == "full"
+        self.n_groups = similarity_dim // 2 if self.is_full else similarity_dim
         self.attends, self.has_context = variant in ("full", "att"), variant in ("full", "ctx")
         if self.attends:
             make = partial(ContextAttention, dim, hidden, units, context=self.has_context, form=form)
             self.image_attention, self.text_attention = make(), make()
         self.is_product = similarity == "product"
+        if self.is_full and self.is_product:
+            self.gain = nn.Parameter(torch.tensor(_GAIN))
         if not self.is_product:
             self.W_image = nn.Linear(dim, similarity_dim)
             self.W_text = nn.Linear(dim, similarity_dim, bias=False)
+            if self.is_full:
+                self.W_context = nn.ModuleList(nn.Linear(dim, similarity_dim, bias=False) for _ in range(2))
         self.W_s = nn.Linear(similarity_dim, 4 * hidden)  # W_si, W_sf, W_sc, W_so with their biases
         self.W_h = nn.Linear(hidden, 4 * hidden, bias=False)  # W_hi, W_hf, W_hc, W_ho
         self.W_hh = nn.Linear(hidden, hidden)
@@ -195,10 +205,7 @@ class SelectiveLSTM(nn.Module):
             return _Prepared(side, side.parts, None, side.evenly, chosen)
         candidates, context = attention.prepare(side)
         first = _share_out(attention(candidates, context, None), side.mask)
-        chosen = _mean(first, side.parts)  # Eq. 3
-        if self.has_context:
-            chosen = chosen + side.context
-        return _Prepared(side, candidates, context, first, chosen)
+        return _Prepared(side, candidates, context, first, _mean(first, side.parts))  # Eq. 3
 
     def _run(
         self,
@@ -210,14 +217,15 @@ class SelectiveLSTM(nn.Module):
     ) -> Tensor:
         """The scores of a block, (K, L). `see` is told each step's p and q, without pairs where they are the same."""
         p, q = images.first, texts.first
-        s = self._compare_all(images.chosen, texts.chosen)  # (K, L, S)
+        wholes = self._compare_wholes(images.side.context, texts.side.context) if self.is_full else None
+        s = self._join(wholes, self._compare_all(images.chosen, texts.chosen))  # (K, L, S)
         h: Tensor | None = None  # (K, L, H)
         c: Tensor | None = None
         for step in range(self.n_steps):
             if step and self.attends:
                 assert h is not None
                 p, q = self._saliency(images, texts, h, scratch)
-                s = self._compare(*self._select(images.side, texts.side, p, q, scratch), scratch)
+                s = self._join(wholes, self._compare(*self._select(images.side, texts.side, p, q, scratch), scratch))
             if see:
                 see(p, q)
             h, c = self._aggregate(s, h, c, scratch)
@@ -246,24 +254,35 @@ class SelectiveLSTM(nn.Module):
         of_texts = scratch.take("words", q, L, K, D) if scratch else None
         a = torch.matmul(p, images.parts, out=out)  # Eq. 3
         w = torch.matmul(q.transpose(0, 1), texts.parts, out=of_texts)
-        if self.has_context:
-            a = torch.add(a, images.context.unsqueeze(1), out=out)
-            w = torch.add(w, texts.context.unsqueeze(1), out=of_texts)
         return a, w.transpose(0, 1)
 
+    def _join(self, wholes: Tensor | None, instances: Tensor) -> Tensor:
+        """s_t of what contexts say, which is the same at every step, and of what the instances of a step do."""
+        if not self.is_product:
+            return (instances if wholes is None else instances + wholes).sigmoid()
+        return instances if wholes is None else torch.cat([wholes, self.gain * instances], -1)
+
+    def _compare_wholes(self, x: Tensor, y: Tensor) -> Tensor:
+        """What contexts say: (K, D), (L, D) → (K, L, ·)."""
+        if self.is_product:
+            return self._compare_all(x, y)
+        of_images, of_texts = self.W_context
+        found: Tensor = of_images(x).unsqueeze(1) + of_texts(y)
+        return found
+
     def _compare_all(self, x: Tensor, y: Tensor) -> Tensor:
-        """s_t where what one side shows does not depend on the other: (K, D), (L, D) → (K, L, S)."""
+        """How alike the sides are where what one shows does not depend on the other: (K, D), (L, D) → (K, L, ·)."""
         if not self.is_product:
             inside: Tensor = self.W_image(x).unsqueeze(1) + self.W_text(y)
-            return inside.sigmoid()
+            return inside
         x, y = (F.normalize(side, dim=-1).view(len(side), self.n_groups, -1) for side in (x, y))
         return torch.einsum("kgd,lgd->klg", x * self.n_groups, y)
 
     def _compare(self, x: Tensor, y: Tensor, scratch: Scratch | None) -> Tensor:
-        """s_t of pairs: (K, L, D) of both sides → (K, L, S)."""
+        """The same of pairs: (K, L, D) of both sides → (K, L, ·)."""
         if not self.is_product:
             inside: Tensor = self.W_image(x) + self.W_text(y)
-            return inside.sigmoid()
+            return inside
         lengths: Tensor = torch.linalg.vector_norm(x, dim=-1) * torch.linalg.vector_norm(y, dim=-1)
         products = torch.mul(x, y, out=scratch.take("products", x, *x.shape) if scratch else None)
         summed = products.view(*x.shape[:2], self.n_groups, -1).sum(-1)
@@ -293,4 +312,5 @@ def _mean(weights: Tensor, parts: Tensor) -> Tensor:
     return (weights.unsqueeze(1) @ parts).squeeze(1)
 
 
+_GAIN = 0.4  # at first: little enough that an untrained model ranks as its contexts do
 _TINY = 1e-12

@@ -78,6 +78,17 @@ class Matcher(nn.Module, ABC):
         return float(recipe.get("loss", {}).get("temperature", 1.0))
 
     @property
+    def borrowed(self) -> dict[str, tuple[str, ...]]:
+        """Names of other weights → the parts of this model that are, and stay, theirs.
+
+        Where those weights are installed, a folder of this model's weights does not hold such parts a second time.
+        """
+        return {}
+
+    def borrow(self, lender: str) -> None:
+        """Fill the parts that are those of `lender`."""
+
+    @property
     def can_score(self) -> bool:
         """Whether `score` has an answer, which a language model without pictures has not."""
         return True

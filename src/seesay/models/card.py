@@ -96,6 +96,11 @@ def write_card(about: Mapping[str, Any]) -> str:
                 "Some of Flickr8K's training photos are dev or test photos of Flickr30K: do not measure there."
             )
         lines.append("")
+    if borrowed := about.get("borrowed"):
+        lenders = " and ".join(f"`{lender}`" for lender in borrowed)
+        lines += [f"It stands on {lenders}, from which it borrows what stayed as it was in training.", ""]
+    if pruned := about.get("pruned"):
+        lines += [f"Words that were seen fewer than {pruned['min_count']} times were taken out after training.", ""]
     if figures := about.get("figures"):
         lines += ["## Measured", "", *_measured(figures)]
         command = f"seesay evaluate {about['name']} --data DATA --split SPLIT"

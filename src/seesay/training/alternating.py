@@ -29,7 +29,7 @@ from seesay.images.regions import whole_and_grid
 from seesay.layers.alignment_score import sum_of_max
 from seesay.models.base import without_dropout
 from seesay.models.hmlstm import HMLSTM
-from seesay.phrase_bank import MIN_COUNT, PHRASES, gather_phrases, write_phrases
+from seesay.phrase_bank import MIN_COUNT, MOST, PHRASES, gather_phrases, write_phrases
 from seesay.training.batching import Indices
 from seesay.training.distributed import gather_shards, gather_with_own_gradient
 from seesay.training.ranking import Batch, RankingTask, gather_rows
@@ -200,7 +200,7 @@ class AlternatingTask(RankingTask):
         """Write what training sentences name: a region is described by what people have said."""
         sentences = {source.collection.fingerprint(): source.sentences for source in self.sources}
         every = [sentence for some in sentences.values() for sentence in some]
-        write_phrases(gather_phrases(every, min_count=MIN_COUNT), folder / PHRASES)
+        write_phrases(gather_phrases(every, min_count=MIN_COUNT)[:MOST], folder / PHRASES)
 
     def _buffer(self, name: str) -> Tensor:
         buffer: Tensor = getattr(self.model, name)
