@@ -3,7 +3,7 @@
 The pointing game of attended regions for attended words on the boxes of Flickr30k Entities, the centre of the picture
 beside it, the mean map of every step (the paper's Figure 6), and how much maps change from step to step.
 
-    SEESAY_DATA=… python benchmarks/attended_places.py [--weights smlstm-flickr8k …] [--split test] [--limit 100]
+    SEESAY_DATA=… python benchmarks/attended_places.py [--weights smlstm …] [--split test] [--limit 100]
 """
 
 import argparse
@@ -20,7 +20,7 @@ from seesay.models.smlstm import SMLSTM
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--weights", nargs="+", default=["smlstm-flickr8k"], help="names or folders")
+    parser.add_argument("--weights", nargs="+", default=["smlstm"], help="names or folders")
     parser.add_argument("--split", default="test")
     parser.add_argument("--limit", type=int, default=0, help="the first pictures only, for a quick look")
     arguments = parse_arguments(parser, "attended_places")

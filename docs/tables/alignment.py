@@ -33,15 +33,18 @@ def alignment_ablations() -> str:
 
 def grounding() -> str:
     """Phrases that find their place, beside answers that look at no word."""
-    rows: list[list[object]] = []
-    notes = []
+    models: list[tuple[object, ...]] = []
+    others: dict[tuple[object, ...], None] = {}  # what is the same for several models stands there once
+    notes: dict[str, None] = {}
     for name, key, report in measured("grounding", unshipped=True):
         part = report["grounding"]
-        answers = {f"**`{name}`**": part, **part["beside"]}
-        rows += [[key, who, f"{row['pointing']:.1f} %", f"{row['iou50']:.1f} %"] for who, row in answers.items()]
-        rows.append([key, f"best of {part['proposals']}", "–", f"{part['upper_bound']:.1f} %"])
-        notes.append(f"`{name}`, {key}: {part['n_phrases']:,} boxed phrases of {part['n_images']:,} photos.")
+        models.append((key, f"**`{name}`**", f"{part['pointing']:.1f} %", f"{part['iou50']:.1f} %"))
+        for who, row in part["beside"].items():
+            others[key, who, f"{row['pointing']:.1f} %", f"{row['iou50']:.1f} %"] = None
+        others[key, f"best of {part['proposals']}", "–", f"{part['upper_bound']:.1f} %"] = None
+        notes[f"{key}: {part['n_phrases']:,} boxed phrases of {part['n_images']:,} photos."] = None
     note = "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task grounding`.\n"
+    rows = [list(row) for row in (*models, *others)]
     return table(["data", "answer", "pointing", "IoU ≥ 0.5"], rows) + "\n" + "\n".join(notes) + note
 
 

@@ -162,6 +162,10 @@ class TestStart:
         learned = {name.split(".")[0] for name, weight in fixed.named_parameters() if weight.requires_grad}
         assert learned == {"pairs"}
 
+    def test_what_is_fixed_knows_the_words_of_what_it_stands_on(self, fixed: SMLSTM, vocabulary: Vocabulary) -> None:
+        assert SMLSTM.vocabulary_for(fixed.config) == vocabulary
+        assert SMLSTM.vocabulary_for(SMLSTMConfig()) is None
+
     def test_what_is_borrowed_of_installed_weights_is_not_kept_twice(self, fixed: SMLSTM, tmp_path: Path) -> None:
         with torch.no_grad():
             fixed.pairs.w_hs.weight.mul_(1.5)

@@ -103,6 +103,11 @@ class Matcher(nn.Module, ABC):
         """Which features a model of this configuration needs of a picture."""
         return ("pooled",)
 
+    @classmethod
+    def vocabulary_for(cls, config: Any) -> Vocabulary | None:
+        """The words of a model of this configuration where it does not learn them itself."""
+        return None
+
     @abstractmethod
     def encode_images(self, features: Features) -> Tensor:
         """What the model keeps of each picture: (n_images, …)."""

@@ -192,6 +192,10 @@ class SMLSTM(Matcher):
             begin_as_nothing(self.project_words)
 
     @classmethod
+    def vocabulary_for(cls, config: SMLSTMConfig) -> Vocabulary | None:
+        return load(config.start_from).vocabulary if config.fixed else None
+
+    @classmethod
     def outputs_for(cls, config: SMLSTMConfig) -> tuple[str, ...]:
         return ("pooled",) if config.variant == "ctx" else ("pooled", "map")
 

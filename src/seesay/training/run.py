@@ -48,11 +48,7 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningT
     ]
     dev = read_source(recipe.data.dev, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
     _refuse_leaks(sources, dev)
-    # A collection that is learned from in two ways still counts its words once.
-    distinct = {source.collection.fingerprint(): source.collection.sentences for source in sources}
-    vocabulary = Vocabulary.build(
-        (text for sentences in distinct.values() for text in sentences), recipe.data.min_count
-    )
+    vocabulary = kind.vocabulary_for(config) or _count_words(sources, recipe.data.min_count)
     torch.manual_seed(recipe.seed)
     model = kind(config, vocabulary, spec)
     model.initialise(recipe.seed)
@@ -63,6 +59,12 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningT
     if isinstance(model, HMLSTM):
         return AlternatingTask(model, sources, dev, recipe)
     return RankingTask(model, sources, dev, recipe)
+
+
+def _count_words(sources: list[Source], min_count: int) -> Vocabulary:
+    """The words of all sources; a collection that is learned from in two ways counts its words once."""
+    distinct = {source.collection.fingerprint(): source.collection.sentences for source in sources}
+    return Vocabulary.build((text for sentences in distinct.values() for text in sentences), min_count)
 
 
 def _refuse_leaks(sources: list[Source], dev: Source) -> None:
