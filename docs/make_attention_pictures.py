@@ -25,12 +25,13 @@ from seesay.images.io import open_image
 from seesay.models.pretrained import load
 
 EVERY = 333
+LABELS = {"full": "with context", "att": "without context"}
 RESULT = Path(__file__).resolve().parents[1] / "benchmarks/results/attended_places.json"
 
 
 def draw_photos(names: list[str]) -> Image.Image:
     models = [load(name) for name in names]
-    labels = [model.weights.name for model in models if model.weights] if len(models) > 1 else []
+    labels = [LABELS[model.config.variant] for model in models] if len(models) > 1 else []
     test = seesay.load_data("flickr8k").split("test")
     sheets = []
     for number in range(EVERY // 2, len(test), EVERY):
@@ -52,7 +53,7 @@ def draw_means(recorded: Path) -> Image.Image:
     rows = json.loads(recorded.read_text())["rows"]
     blank = Image.new("RGB", (300, 300), (128, 128, 128))
     cells = [
-        Cell(draw_heat(blank, scale_heat(np.array(mean))), f"step {step}", row["weights"])
+        Cell(draw_heat(blank, scale_heat(np.array(mean))), f"step {step}", f"{row['weights']}, {row['variant']}")
         for row in rows
         for step, mean in enumerate(row["maps"], 1)
     ]
