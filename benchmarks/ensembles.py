@@ -19,8 +19,11 @@ from seesay.evaluation.ensembles import Scores, choose_weights
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.weights import find
 
-FLICKR8K = ("runs/vse-flickr8k/weights", "runs/dvsa-flickr8k/weights", "mrnn-flickr8k")
-SHIPPED = ("vse", "dvsa", "mrnn")
+FLICKR8K = tuple(
+    f"runs/{name}-flickr8k{rest}/weights"
+    for name, rest in (("vse", ""), ("dvsa", ""), ("hmlstm", ""), ("smlstm", ""), ("mrnn", "-self-normalised"))
+)
+SHIPPED = ("vse", "dvsa", "hmlstm", "smlstm", "mrnn")
 
 
 def scores_of(names: list[str], split: Collection, protocol: str, keep: Path | None) -> tuple[list[Scores], Any]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from seesay.evaluation.papers import rows as printed_rows
-from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, rankings, result, table
+from tables.reading import RECALL_HEADINGS, RECALLS, WEIGHTS, both_ways, dated, rankings, result, table
 
 TITLES = {"flickr8k": "trained on Flickr8K alone", "shipped": "some trained on more"}
 
@@ -20,9 +20,15 @@ def ensembles() -> str:
             rows.append([TITLES[key], name, f"{row['dev']['sum']:.1f}", *both_ways(row["test"]), _sum(row["test"])])
     header = ["members", "scores", "dev Sum", *(f"test, {heading}" for heading in RECALL_HEADINGS), "test Sum"]
     members = [
-        f"--{key} {' '.join(row['name'] for row in part['rows'][:-1])}" for key, part in found["ensembles"].items()
+        f"--{key} {' '.join(_typed(row['name']) for row in part['rows'][:-1])}"
+        for key, part in found["ensembles"].items()
     ]
     return dated(table(header, rows), found, f"python benchmarks/ensembles.py {' '.join(members)}")
+
+
+def _typed(name: str) -> str:
+    """What to type for weights: a name, or where training leaves those that do not ship."""
+    return name if (WEIGHTS / name).is_dir() else f"runs/{name}/weights"
 
 
 def smlstm() -> str:
@@ -44,24 +50,23 @@ def attention_variants() -> str:
         dev = _sum(row["dev"]) if "dev" in row else "–"  # nothing of the ensemble is chosen
         rows.append([row["name"], dev, *both_ways(row["test"]), _sum(row["test"])])
     header = ["variant", "dev Sum", *(f"test, {side}" for side in RECALL_HEADINGS), "test Sum"]
-    return _noted(table(header, rows), found)
+    return _noted(table(header, rows), found, "variants")
 
 
 def attention_sweeps() -> str:
     """T, λ, the size, and other forms: on dev, which chooses among them."""
     found = result("attention_ablations")
+    names = [name for name in found["sweeps"] if name != "variants"]
     rows: list[list[object]] = [
-        [row["name"], *both_ways(row["dev"]), _sum(row["dev"])]
-        for name, sweep in found["sweeps"].items()
-        if name != "variants"
-        for row in sweep
+        [row["name"], *both_ways(row["dev"]), _sum(row["dev"])] for name in names for row in found["sweeps"][name]
     ]
-    return _noted(table(["", *(f"dev, {side}" for side in RECALL_HEADINGS), "dev Sum"], rows), found)
+    header = ["", *(f"dev, {side}" for side in RECALL_HEADINGS), "dev Sum"]
+    return _noted(table(header, rows), found, *names)
 
 
-def _noted(rows: str, found: dict[str, Any]) -> str:
+def _noted(rows: str, found: dict[str, Any], *sweeps: str) -> str:
     note = f"Each a run of `recipes/{found['recipe']}.toml`, with {found['hidden']} hidden units where nothing is said."
-    return dated(f"{rows}\n{note}", found, "python benchmarks/attention_ablations.py")
+    return dated(f"{rows}\n{note}", found, f"python benchmarks/attention_ablations.py --sweeps {' '.join(sweeps)}")
 
 
 def attended_places() -> str:
@@ -75,7 +80,7 @@ def attended_places() -> str:
     ]  # fmt: skip
     header = ["weights", "step", "pointing", "centre of the picture", "attended words with a box"]
     note = f"{found['data']} {found['split']}, the {found['n_words']} most attended words of each step."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/attended_places.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/attended_places.py --weights …")
 
 
 def pair_scoring() -> str:

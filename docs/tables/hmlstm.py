@@ -37,7 +37,7 @@ def hmlstm_ablations() -> str:
     headings = [f"test, {heading}" for heading in RECALL_HEADINGS]
     header = ["variant", "dev Sum", "with bags", *headings, "test Sum", "correspondences"]
     note = f"{found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, from random weights."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/hmlstm_ablations.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/hmlstm_ablations.py --variants …")
 
 
 def region_phrases() -> str:

@@ -1,5 +1,6 @@
 """Pictures and sentences as candidates and context: what is kept of them, where it starts, and what training adds."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -188,6 +189,13 @@ class TestStart:
         pretrained.save(embedding, other, {"name": "start"})
         file_digest.cache_clear()
         with pytest.raises(SeesayError, match=r"top was trained on top of start .{12}, installed is .{12}"):
+            pretrained.load(tmp_path / "top")
+
+    @pytest.mark.parametrize("borrowed", [["start"], {"top": "0"}, {"elsewhere": "0"}, "start"])
+    def test_a_loan_that_makes_no_sense_is_refused(self, fixed: SMLSTM, tmp_path: Path, borrowed: Any) -> None:
+        weights = pretrained.save(tmp_path / "top", fixed, {"name": "top"})
+        (tmp_path / "top/config.json").write_text(json.dumps({**weights.about, "borrowed": borrowed}))
+        with pytest.raises(SeesayError, match=r"borrowed is .*\n  allowed: .* stands on: start"):
             pretrained.load(tmp_path / "top")
 
     def test_of_a_folder_of_ones_own_everything_is_kept(self, build: Build, embedding: Path, tmp_path: Path) -> None:

@@ -118,29 +118,28 @@ def test_of_a_large_collection_a_part_is_compared(monkeypatch: pytest.MonkeyPatc
     assert all(row not in similar[row] for row in range(12))
 
 
-def test_matches_and_mismatches_weigh_one_half_each() -> None:
-    task = make_task(mismatches=3)
+def judge_first_batch(**options: Any) -> tuple[float, torch.Tensor]:
+    """The loss of a batch of four sentences with three mismatches each, and its logits: (4, 4), the match first."""
+    task = make_task(mismatches=3, **options)
     task.model.eval()
     batch = task.batch(0, 0)
     table = task.sources[0].table
     assert table is not None
     images = task.model.encode_images(table.rows(batch.images.ravel().tolist())).view(4, 4, -1)
-    logits = task.model.choose(images, task.model.encode_texts(batch.texts))
+    return task.loss(batch, 0, 1).logs["loss"], task.model.choose(images, task.model.encode_texts(batch.texts))
+
+
+def test_matches_and_mismatches_weigh_one_half_each() -> None:
+    loss, logits = judge_first_batch()
     right = F.binary_cross_entropy_with_logits(logits[:, 0], torch.ones(4))
     wrong = F.binary_cross_entropy_with_logits(logits[:, 1:], torch.zeros(4, 3))
-    assert task.loss(batch, 0, 1).logs["loss"] == pytest.approx(float((right + wrong).detach() / 2))
+    assert loss == pytest.approx(float((right + wrong).detach() / 2))
 
 
 def test_a_share_of_the_loss_asks_for_the_right_picture() -> None:
     def losses(choice: float) -> tuple[float, torch.Tensor]:
-        task = make_task(mismatches=3, choice=choice)
-        task.model.eval()
-        batch = task.batch(0, 0)
-        table = task.sources[0].table
-        assert table is not None
-        images = task.model.encode_images(table.rows(batch.images.ravel().tolist())).view(4, 4, -1)
-        logits = task.model.choose(images, task.model.encode_texts(batch.texts))
-        return task.loss(batch, 0, 1).logs["loss"], F.cross_entropy(logits, torch.zeros(4, dtype=torch.long))
+        loss, logits = judge_first_batch(choice=choice)
+        return loss, F.cross_entropy(logits, torch.zeros(4, dtype=torch.long))
 
     pairs, asked = losses(0.0)
     assert losses(1.0)[0] == pytest.approx(float(asked.detach()))

@@ -99,8 +99,15 @@ def load_kind(name: str | Path, wanted: type[Kind], lack: str) -> Kind:
 
 def _borrow(model: Matcher, weights: Weights) -> list[str]:
     """Fill what a model has from other weights, if they are still those that it was trained with; give the parts."""
+    lenders = weights.about.get("borrowed", {})
+    packaged = {other.name for other in installed()}
+    if not isinstance(lenders, dict) or not set(lenders) <= packaged & set(model.borrowed):
+        raise SeesayError(
+            f"{weights.folder / 'config.json'}: borrowed is {str(lenders)[:80]}",
+            allowed=f"names of installed weights that its config stands on: {', '.join(model.borrowed) or 'none'}",
+        )
     parts: list[str] = []
-    for lender, digest in weights.about.get("borrowed", {}).items():
+    for lender, digest in lenders.items():
         found = file_digest(find(lender).folder / "model.safetensors")
         if found != digest:
             raise SeesayError(
