@@ -21,7 +21,8 @@ from recording import parse_arguments, record
 from seesay import data
 from seesay.images.extraction import features_of
 from seesay.images.features import FeatureSpec
-from seesay.models.base import family_class, read_config
+from seesay.models.base import family_class
+from seesay.models.config import read_config
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.loop import train
 from seesay.training.ranking import RankingTask

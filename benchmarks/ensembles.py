@@ -1,10 +1,11 @@
 """How much do matchers find together? Members alone and the sum of their standardised scores, on Flickr8K.
 
 Weights are chosen on dev, figures are of test. One ensemble has members that learned from Flickr8K's training images
-alone, the other those that ship for use. Every member's scores of a split are computed once; what a captioner's
-likelihoods take is most of the time.
+alone, the other those that ship for use; both are measured as plain sums, and with what is near to everything taken off
+(`seesay.models.popularity`), which is also done to the embedding alone. Every member's scores of a split are computed
+once; what a captioner's likelihoods take is most of the time. `--write` puts the second into the package.
 
-    SEESAY_DATA=… python benchmarks/ensembles.py [--flickr8k NAME …] [--shipped NAME …] [--limit 100] [--keep DIR]
+    SEESAY_DATA=… python benchmarks/ensembles.py [--flickr8k NAME …] [--shipped NAME …] [--keep DIR] [--write]
 """
 
 import argparse
@@ -15,7 +16,7 @@ from recording import parse_arguments, record
 from runs import score_once
 from seesay import data
 from seesay.data import Collection
-from seesay.evaluation.ensembles import Scores, choose_weights
+from seesay.evaluation.ensembles import PACKAGED, Ensemble, Scored, choose_weights
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.weights import find
 
@@ -26,36 +27,63 @@ FLICKR8K = tuple(
 SHIPPED = ("vse", "dvsa", "hmlstm", "smlstm", "mrnn")
 
 
-def scores_of(names: list[str], split: Collection, protocol: str, keep: Path | None) -> tuple[list[Scores], Any]:
-    """The members' scores and the image of each text."""
-    parts: list[Scores] = []
+def scores_of(names: list[str], split: Collection, protocol: str, keep: Path | None) -> tuple[list[Scored], Any]:
+    """What members say, and the image of each text."""
+    parts: list[Scored] = []
     image_of = None
     for name in names:
-        scores, image_of = score_once(name, split, protocol, keep)
-        parts.append(scores)
+        said, image_of = score_once(name, split, protocol, keep)
+        parts.append(said)
     return parts, image_of
 
 
-def measure(names: list[str], collection: Collection, protocol: str, keep: Path | None) -> dict[str, Any]:
+def measure(
+    names: list[str], collection: Collection, protocol: str, keep: Path | None
+) -> tuple[dict[str, Any], Ensemble]:
+    """The rows of a table, and the ensemble of the last of them."""
     dev, dev_owners = scores_of(names, collection.split("dev"), protocol, keep)
     test, owners = scores_of(names, collection.split("test"), protocol, keep)
-    together = choose_weights(names, dev, dev_owners, "flickr8k/dev")
-    rows = [
-        {"name": find(name).name, "dev": retrieval_report(mine, dev_owners), "test": retrieval_report(own, owners)}
+    rows: list[dict[str, Any]] = [
+        {
+            "name": find(name).name,
+            "dev": retrieval_report(mine.scores, dev_owners),
+            "test": retrieval_report(own.scores, owners),
+        }
         for name, mine, own in zip(names, dev, test, strict=True)
     ]
-    rows.append(
-        {
-            "name": "ensemble",
-            "weights": {find(member.name).name: member.weight for member in together.members},
-            "dev": retrieval_report(together.join(dev), dev_owners),
-            "test": retrieval_report(together.join(test), owners),
-        }
-    )
+
+    def add_row(kind: str, members: slice, popularity: bool) -> Ensemble:
+        mine, own = ([said if popularity else Scored(said.scores) for said in found[members]] for found in (dev, test))
+        together = choose_weights(names[members], mine, dev_owners, "flickr8k/dev")
+        rows.append(
+            {
+                "name": kind,
+                "members": describe(together),
+                "dev": retrieval_report(together.join(mine), dev_owners),
+                "test": retrieval_report(together.join(own), owners),
+            }
+        )
+        return together
+
+    best = add_row("ensemble", slice(None), popularity=False)
+    if dev[0].of_images is not None:
+        add_row("first, less popularity", slice(1), popularity=True)
+        best = add_row("ensemble, less popularity", slice(None), popularity=True)
     for row in rows:
         recalls = " ".join(f"{row['test'][way][key]:5.1f}" for way in ("i2t", "t2i") for key in ("r1", "r5", "r10"))
-        print(f"{row['name']:<18} dev Sum {row['dev']['sum']:.1f}  test {recalls}  Sum {row['test']['sum']:.1f}")
-    return {"rows": rows}
+        print(f"{row['name']:<29} dev Sum {row['dev']['sum']:.1f}  test {recalls}  Sum {row['test']['sum']:.1f}")
+    return {"rows": rows}, best
+
+
+def describe(ensemble: Ensemble) -> list[dict[str, Any]]:
+    """The members by name, with what they count."""
+    return [
+        {
+            "name": find(member.name).name,
+            **{key: getattr(member, key) for key in ("weight", "of_images", "of_texts")},
+        }
+        for member in ensemble.members
+    ]
 
 
 def main() -> None:
@@ -64,13 +92,17 @@ def main() -> None:
     parser.add_argument("--shipped", nargs="*", default=list(SHIPPED), help="members of the second")
     parser.add_argument("--limit", type=int, default=0, help="the first images only, for a quick look")
     parser.add_argument("--keep", type=Path, help="a folder for score matrices, which are not computed twice")
+    parser.add_argument("--write", action="store_true", help="put the shipped ensemble into the package")
     arguments = parse_arguments(parser, "ensembles")
     protocol = f"limit-{arguments.limit}" if arguments.limit else "full"
     collection = data.load("flickr8k")
     chosen = {"flickr8k": arguments.flickr8k, "shipped": arguments.shipped}
-    found = {
-        name: measure(members, collection, protocol, arguments.keep) for name, members in chosen.items() if members
-    }
+    found = {}
+    for name, members in chosen.items():
+        if members:
+            found[name], best = measure(members, collection, protocol, arguments.keep)
+            if name == "shipped" and arguments.write:
+                best.write(PACKAGED)
     record(arguments, ("torch",), data="flickr8k", protocol=protocol, ensembles=found)
 
 

@@ -24,7 +24,8 @@ from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
 from seesay.images.extraction import FeatureTable, features_of
 from seesay.images.features import FeatureSpec
 from seesay.metrics.captions import perplexity
-from seesay.models.base import Weights, read_config
+from seesay.models.base import Weights
+from seesay.models.config import read_config
 from seesay.models.dvsa_captions import DVSACaptions, cut_regions, load_describer
 from seesay.training.recipe import read_recipe
 

@@ -23,7 +23,8 @@ from seesay.errors import SeesayError
 from seesay.images.extraction import FeatureStore, FeatureTable, Progress, extract
 from seesay.images.features import Features
 from seesay.metrics.frequencies import DocumentFrequencies
-from seesay.models.base import Captioner, Picture, read_config
+from seesay.models.base import Captioner, Picture
+from seesay.models.config import read_config
 from seesay.models.pretrained import load_captioner
 from seesay.text.tokens import tokenize
 

@@ -97,7 +97,7 @@ def test_a_box_that_is_none_is_refused(seesay: Run, weights: tuple[str, ...], ph
 def test_weights_that_describe_no_regions_are_refused(seesay: Run, photo: Path, colours_run: Path) -> None:
     finished = seesay("describe", photo, "-m", colours_run / "weights", "--json")
     assert finished.code == 2
-    assert "colours describes no regions" in finished.err
+    assert "colours describes no regions\n  allowed: dvsa-captions, hmlstm" in finished.err
 
 
 @pytest.mark.usefixtures("colours_named", "in_colours_cache")

@@ -125,6 +125,16 @@ def test_weights_are_found_by_the_name_that_they_are_installed_under(
     assert "a red picture" in out
 
 
+def test_the_ensemble_that_ships_consists_of_weights_that_ship() -> None:
+    from seesay.evaluation.ensembles import read_ensemble
+    from seesay.models.weights import find
+
+    shipped = read_ensemble("shipped")
+    assert [find(member.name).name for member in shipped.members] == ["vse", "dvsa", "hmlstm", "smlstm", "mrnn"]
+    assert shipped.chosen_on == "flickr8k/dev"
+    assert min(shipped.members[0].of_images, shipped.members[0].of_texts) > 0
+
+
 def test_an_ensemble_adds_up_standardised_scores(match: Call, colours_run: Path) -> None:
     from seesay.evaluation.ensembles import Ensemble, Member
 

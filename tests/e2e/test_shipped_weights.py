@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import seesay
+from seesay.evaluation.ensembles import score_members
 from seesay.metrics.bleu import bleu
+from seesay.metrics.retrieval import retrieval_report
 from seesay.models.pretrained import PACKAGED
 
 ROOT = Path(__file__).parents[2]
@@ -21,10 +23,10 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "seesay", *map(str, arguments)], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
-def test_the_cat_of_the_readme_is_a_cat(name: str) -> None:
+@pytest.mark.parametrize("options", [*(("-m", name) for name in WEIGHTS), ("--ensemble", "shipped")])
+def test_the_cat_of_the_readme_is_a_cat(options: tuple[str, str]) -> None:
     sentences = ("a red bus", "a close up of a cat", "two dogs in the snow")
-    result = run("match", "--json", "-m", name, ROOT / "docs/pictures/cat.jpg", *sentences)
+    result = run("match", "--json", *options, ROOT / "docs/pictures/cat.jpg", *sentences)
     assert result.returncode == 0, result.stderr
     matches = json.loads(result.stdout)["matches"]
     assert max(matches, key=lambda match: match["score"])["sentence"] == "a close up of a cat"
@@ -111,6 +113,12 @@ def test_the_identifier_that_learned_from_everything_identifies_better() -> None
         for card in (PACKAGED / "identifier/config.json", CARDS / "identifier-flickr8k.json")
     )
     assert shipped["of_10"] > compared["of_10"]
+
+
+def test_less_what_is_near_to_everything_the_embedding_finds_more(shared_data: Path) -> None:
+    (((said,), image_of),) = score_members(["vse"], seesay.load_data("flickr8k").split("dev"), "limit-100")
+    less = said.scores - 0.7 * said.of_images[:, None] - 0.7 * said.of_texts
+    assert retrieval_report(less, image_of)["sum"] > retrieval_report(said.scores, image_of)["sum"]
 
 
 def test_weights_fit_the_package() -> None:

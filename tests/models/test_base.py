@@ -13,7 +13,8 @@ from PIL import Image
 from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone, load_backbone
 from seesay.images.features import FeatureSpec, compute
-from seesay.models.base import FAMILIES, Weights, family_class, read_config, without_dropout
+from seesay.models.base import FAMILIES, Weights, family_class, without_dropout
+from seesay.models.config import read_config
 from seesay.models.vse import VSE
 
 SENTENCES = ["a dog runs", "a red bus"]

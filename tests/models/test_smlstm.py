@@ -115,9 +115,21 @@ class TestScores:
         images, texts = model.encode_images(random_features()), model.encode_texts(SENTENCES)
         scores, own_cost = model.judge(images, texts)
         torch.testing.assert_close(scores, model.score(images, texts))
-        looked, mask = model.look(images, texts), sides(images, texts)[1].mask
+        both = sides(images, texts)
+        looked, mask = model.pairs.look(*both), both[1].mask
         torch.testing.assert_close(own_cost, 0.3 * (unevenness(looked.regions) + unevenness(looked.words, mask)))
         assert build(stochastic=0.0).judge(images, texts)[1] is None
+
+    def test_what_is_shown_of_a_look_is_attention_times_length(self, build: Build) -> None:
+        model = build()
+        images, texts = model.encode_images(random_features()), model.encode_texts(SENTENCES)
+        both = sides(images, texts)
+        shown, attended = model.look(images, texts), model.pairs.look(*both)
+        taken = attended.words[1, 2, 0] * both[1].parts[0].norm(dim=-1)
+        torch.testing.assert_close(shown.words[1, 2, 0], taken / taken.sum())
+        taken = attended.regions[1, 2, 0] * both[0].parts[2].norm(dim=-1)
+        torch.testing.assert_close(shown.regions[1, 2, 0], taken / taken.sum())
+        torch.testing.assert_close(shown.scores, attended.scores)
 
     def test_sentences_cannot_stand_in_for_pictures(self, build: Build) -> None:
         model = build()

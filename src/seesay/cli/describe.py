@@ -57,6 +57,7 @@ def describe(
     if output is not None:
         require_drawable(output)
     searched(regions)
+    _require_able(model)
     picture = open_image(photo)
     own = [_read_box(text, picture) for text in box or ()]
     found: Sequence[Described | Retrieved]
@@ -71,6 +72,20 @@ def describe(
     else:
         _print_table(found, picture)
         typer.echo(f"drawn in {output}", err=True)
+
+
+def _require_able(model: str) -> None:
+    """Refuse weights that neither write phrases nor find them, and name those that do."""
+    from seesay.errors import SeesayError
+    from seesay.models.weights import Weights, find, installed
+    from seesay.phrase_bank import has_phrases
+
+    def is_able(weights: Weights) -> bool:
+        return weights.about["family"] == "dvsa-captions" or has_phrases(weights.folder)
+
+    if not is_able(find(model)):
+        able = [weights.name for weights in installed() if is_able(weights)]
+        raise SeesayError(f"{find(model).name} describes no regions", allowed=able, hint="seesay models")
 
 
 def _write(

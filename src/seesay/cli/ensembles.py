@@ -9,42 +9,62 @@ if TYPE_CHECKING:
     from seesay.data import Collection
     from seesay.evaluation.ensembles import Ensemble
     from seesay.evaluation.protocols import Evaluation
-    from seesay.models.weights import Weights
+
+
+def name_members(first: str | None, given: str) -> "list[str] | Ensemble":
+    """The members of an ensemble whose weights are to be chosen, or the ensemble that was chosen before.
+
+    Args:
+        first: Weights that the others are added to.
+        given: Names of the others, with commas between them; or an ensemble.json, or `shipped`.
+    """
+    from seesay.errors import SeesayError
+    from seesay.evaluation.ensembles import SHIPPED, read_ensemble
+
+    if given.endswith(".json") or given == SHIPPED:
+        return read_ensemble(given)
+    named = (name.strip() for name in (first or "", *given.split(",")))
+    names = list(dict.fromkeys(name for name in named if name))
+    if not names:
+        raise SeesayError("the ensemble has no members", hint="--ensemble vse,dvsa, or --ensemble shipped")
+    return names
 
 
 def evaluate_together(
-    first: "Weights", given: str, whole: "Collection", measured: "Collection", protocol: str, options: dict[str, Any]
+    members: "list[str] | Ensemble",
+    whole: "Collection",
+    measured: "Collection",
+    protocol: str,
+    options: dict[str, Any],
 ) -> "tuple[Ensemble, Evaluation]":
-    """Choose the weights of an ensemble on dev, or take those of a file, and measure it.
+    """Choose the weights of an ensemble on dev where only its members are known, and measure it.
 
     Args:
-        first: The weights that the others are added to.
-        given: Names of the others, with commas between them, or an ensemble.json.
+        members: Names of weights, or an ensemble.
         whole: The collection whose dev split chooses.
         measured: What is measured on.
     """
-    from seesay.evaluation.ensembles import choose_weights, evaluate_ensemble, read_ensemble, score_members
+    from seesay.evaluation.ensembles import Ensemble, choose_weights, evaluate_ensemble, score_members
     from seesay.models.weights import find
 
     def tell(split: str, name: str) -> None:
         if not options["as_json"]:
             typer.echo(f"scores of {Path(name).name} on {split}", err=True)
 
-    if given.endswith(".json"):
-        ensemble = read_ensemble(Path(given))
+    if isinstance(members, Ensemble):
+        ensemble = members
     else:
-        names = [options["weights"], *(name.strip() for name in given.split(",") if name.strip())]
-        for name in names:
+        for name in members:
             find(name)  # a misspelt one is refused before the others have taken their time
         split = options["choose_on"] or "dev"
         dev = whole.split(split)
-        ((scores, image_of),) = score_members(names, dev, on_member=lambda name: tell(split, name))
-        ensemble = choose_weights(names, scores, image_of, f"{whole.name}/{split}")
+        ((found, image_of),) = score_members(members, dev, on_member=lambda name: tell(split, name))
+        ensemble = choose_weights(members, found, image_of, f"{whole.name}/{split}")
         if not options["as_json"]:
-            chosen = ", ".join(f"{Path(member.name).name} {member.weight:g}" for member in ensemble.members)
+            chosen = ", ".join(f"{Path(member.name).name} {member.weight:.2f}" for member in ensemble.members)
             typer.echo(f"weights chosen on {split}: {chosen}", err=True)
     split = str(options["split"])
-    found = evaluate_ensemble(
+    evaluation = evaluate_ensemble(
         ensemble, measured, protocol, seed=options["seed"], on_member=lambda name: tell(split, name)
     )
-    return ensemble, found
+    return ensemble, evaluation

@@ -21,8 +21,11 @@ TASKS = ("captions", "retrieval", "grounding")
 
 def evaluate(
     context: typer.Context,
-    weights: Annotated[str, typer.Argument(metavar="WEIGHTS", help="Weights by name or folder (seesay models).")],
     data: Annotated[str, typer.Option("--data", "-d", help="A collection: a path or a name under SEESAY_DATA.")],
+    weights: Annotated[
+        str | None,
+        typer.Argument(metavar="WEIGHTS", help="Weights by name or folder (seesay models); not needed by --ensemble."),
+    ] = None,
     split: Annotated[str, typer.Option(help="train, dev, test, or all.")] = "test",
     images: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The folder of the pictures, where they lie elsewhere.")
@@ -56,7 +59,7 @@ def evaluate(
     ] = None,
     ensemble: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Retrieval together with these weights, or by an ensemble.json."),
+        typer.Option(metavar="NAMES", help="Retrieval by weights together: their names, an ensemble.json, or shipped."),
     ] = None,
     entities: Annotated[
         str | None, typer.Option(metavar="DATA", help="Grounding: boxes of phrases, such as flickr30k_entities.")
@@ -85,6 +88,7 @@ def evaluate(
     know regions can also be asked where phrases are (--entities) and leave a page to browse (--page).
     """
     from seesay import data as collections
+    from seesay.cli.ensembles import evaluate_together, name_members
     from seesay.cli.progress import progress_bar
     from seesay.cli.reporting import finish, require_writable
     from seesay.evaluation.protocols import find_protocol, read_measured
@@ -96,7 +100,10 @@ def evaluate(
     options = {name: context.params[name] for name in names if name in context.params}
     _refuse_contradictions({**options, "record": record, "page": page})
     wanted = find_protocol(f"limit-{limit}" if limit else protocol).name
-    about = pretrained.find(weights)
+    together = name_members(weights, ensemble) if ensemble is not None else None
+    if together is not None:
+        weights = together[0] if isinstance(together, list) else together.members[0].name
+    about = pretrained.find(_require_weights(weights))
     whole = collections.load(data, images=images)
     collection = whole if split == "all" else whole.split(split)
     dev = whole.split(choose_on) if choose_on else None
@@ -107,16 +114,14 @@ def evaluate(
     for place in (folder, page):
         if place is not None:
             require_writable(place)
-    if ensemble is not None:
-        from seesay.cli.ensembles import evaluate_together
-
-        together = evaluate_together(about, ensemble, whole, collection, wanted, options)
-        report = build_report([together[1]], about, collection, split, command=_command_line(options))
-        finish(report | {"model": together[0].describe()}, ["retrieval"], [together[1]], folder, as_json)
+    if together is not None:
+        chosen, found = evaluate_together(together, whole, collection, wanted, options)
+        report = build_report([found], about, collection, split, command=_command_line(options))
+        finish(report | {"model": chosen.describe()}, ["retrieval"], [found], folder, as_json)
         if folder is not None:
-            together[0].write(folder / "ensemble.json")
+            chosen.write(folder / "ensemble.json")
         return
-    model = pretrained.load(weights)
+    model = pretrained.load(about.folder)
     tasks = _choose_tasks(model, about.name, {**options, "page": page})
     if isinstance(model, Captioner):  # of which everything takes long enough for a bar of its own
         with progress_bar(f"features of {collection.name}", quiet=as_json) as on_progress:
@@ -141,6 +146,14 @@ def evaluate(
 
 _NOT_MEASURED = ("output", "record", "page")  # options that say where figures go, and not which
 _NOT_TOGETHER = ("task", "beam", "references", "normalise", "entities", "page", "record")  # for single weights
+
+
+def _require_weights(weights: str | None) -> str:
+    from seesay.errors import SeesayError
+
+    if weights is None:
+        raise SeesayError("there are no weights to measure", hint="seesay evaluate vse --data flickr8k")
+    return weights
 
 
 def _refuse_contradictions(options: dict[str, Any]) -> None:
@@ -284,7 +297,7 @@ def _normalisation(model: "Matcher", asked: str | None) -> str | None:
 
 def _command_line(options: dict[str, Any]) -> str:
     """What measures the same again, whatever program called this."""
-    words = ["seesay", "evaluate", options["weights"]]
+    words = ["seesay", "evaluate", *([options["weights"]] if options["weights"] else [])]
     for name, value in options.items():
         if value is not None and name not in ("weights", "as_json") and not (name == "protocol" and options["limit"]):
             words += [f"--{name.replace('_', '-')}", str(value)]

@@ -18,8 +18,11 @@ def match(
         str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
     ] = "vse",
     ensemble: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="An ensemble.json of seesay evaluate --ensemble, instead of one model."),
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instead of one model: shipped, or an ensemble.json of seesay evaluate --ensemble.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -49,7 +52,7 @@ def match(
         together = read_ensemble(ensemble)
         model, matcher = together.name, load(together.members[0].name)
         scores = together.match(photos, sentences)
-        shares = scores.softmax(1)  # scores have unit deviation: a temperature of 1 says enough
+        shares = scores.softmax(1)  # its weights were chosen by this very likelihood
     else:
         matcher = load(model)
         scores = matcher.match(photos, sentences)  # (n_photos, n_sentences)

@@ -1,15 +1,17 @@
 """Several matchers together: their standardised scores, weighed and added up.
 
-    s = Σ_k weight_k · (s_k − mean_k) / deviation_k
+    s = Σ_k (weight_k · (s_k − mean_k) − of_images_k · b_k(picture) − of_texts_k · b_k(sentence)) / deviation_k
 
 Matchers score on scales of their own: a cosine, a sum over words, a logarithm of probabilities. Mean and deviation over
-all pairs of a dev split bring them onto one, and the weights are those that find most on the same split. All three are
-constants afterwards, so that an ensemble scores a single pair as it scores a million.
+all pairs of a dev split bring them onto one. Of an embedding that knows how near to everything a picture or a sentence
+is (`seesay.models.popularity`), that is taken off, too. The weights are those under which the right ones are likeliest
+on the same split. All of these are constants afterwards, so that an ensemble scores a single pair as it scores a
+million.
 """
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 from torch import Tensor
 
 from seesay.data import Collection
@@ -24,14 +27,39 @@ from seesay.errors import SeesayError
 from seesay.evaluation.protocols import Evaluation, divide, find_protocol, rank_folds, read_measured, timed
 from seesay.evaluation.report import describe_model
 from seesay.files import replace_atomically
-from seesay.metrics.retrieval import ranks
-from seesay.models.base import Picture
+from seesay.models.base import Matcher, Picture
 from seesay.models.pretrained import find, load
-from seesay.training.ranking import score_all
+from seesay.training.ranking import encode_all
 
 Scores = NDArray[np.float32]
-STEPS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0)
-"""Weights that are tried for a member beside 1 for the first."""
+SHIPPED = "shipped"
+"""The name of the ensemble that comes with the package."""
+PACKAGED = Path(__file__).parent / "static" / "ensemble.json"
+LARGEST = 100.0
+"""Weights end here, where a few examples would have them grow for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What a matcher says of some pictures and sentences.
+
+    Attributes:
+        scores: (n_images, n_texts).
+        of_images: (n_images,) how near to everything each picture is, where the matcher knows.
+        of_texts: (n_texts,) the same of sentences.
+    """
+
+    scores: Scores
+    of_images: Scores | None = None
+    of_texts: Scores | None = None
+
+    @classmethod
+    def by(cls, model: Matcher, images: Tensor, texts: Any) -> "Scored":
+        """From what a model's two encoders gave."""
+        scores = model.score(images, texts).numpy()
+        if model.popularity is None:
+            return cls(scores)
+        return cls(scores, model.popularity.of_images(images).numpy(), model.popularity.of_texts(texts).numpy())
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +71,24 @@ class Member:
         weight: What its standardised scores count for.
         mean: Of its scores on dev.
         deviation: Of its scores on dev.
+        of_images: How much of what pictures are near to everything is taken off.
+        of_texts: The same of sentences.
     """
 
     name: str
     weight: float
     mean: float
     deviation: float
+    of_images: float = 0.0
+    of_texts: float = 0.0
 
-    def standardise(self, scores: Scores | Tensor) -> Any:
-        """Scores, brought onto the common scale and weighed."""
-        return (scores - self.mean) * (self.weight / self.deviation)
+    def terms(self, found: Scored) -> list[tuple[str, Scores]]:
+        """What is added up, each with the field that weighs it; all can be broadcast to (n_images, n_texts)."""
+        terms = [("weight", (found.scores - np.float32(self.mean)) / np.float32(self.deviation))]
+        if found.of_images is not None and found.of_texts is not None:
+            terms.append(("of_images", -found.of_images[:, None] / np.float32(self.deviation)))
+            terms.append(("of_texts", -found.of_texts / np.float32(self.deviation)))
+        return terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +102,26 @@ class Ensemble:
     def name(self) -> str:
         return " + ".join(Path(member.name).name for member in self.members)
 
-    def join(self, scores: Sequence[Scores]) -> Scores:
-        """The members' scores of the same pairs as one.
+    def join(self, found: Sequence[Scored]) -> Scores:
+        """What members say of the same pairs as one score: (n_images, n_texts).
 
         Example:
             >>> both = Ensemble((Member("a", 1.0, 0.0, 1.0), Member("b", 0.5, 10.0, 2.0)))
-            >>> both.join([np.array([[1.0]]), np.array([[14.0]])])
-            array([[2.]])
+            >>> both.join([Scored(np.array([[1.0]])), Scored(np.array([[14.0]]))])
+            array([[2.]], dtype=float32)
         """
-        parts = zip(self.members, scores, strict=True)
-        joined: Scores = sum(member.standardise(part) for member, part in parts if member.weight)
+        joined = np.zeros(found[0].scores.shape, np.float32)
+        for member, part in zip(self.members, found, strict=True):
+            for field, term in member.terms(part):
+                if weight := getattr(member, field):
+                    joined += np.float32(weight) * term
         return joined
 
     @torch.inference_mode()
     def match(self, images: Picture | Sequence[Picture], sentences: str | Sequence[str]) -> Tensor:
         """Score every sentence against every picture: (n_images, n_texts)."""
-        parts = [member.standardise(load(member.name).match(images, sentences)) for member in self.members]
-        return torch.stack(parts).sum(0)
+        models = [load(member.name) for member in self.members]
+        return torch.from_numpy(self.join([Scored.by(model, *model.encode(images, sentences)) for model in models]))
 
     def describe(self) -> dict[str, Any]:
         """What a report says about it in the place of a model."""
@@ -102,12 +141,16 @@ class Ensemble:
             temporary.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
 
-def read_ensemble(path: Path) -> Ensemble:
+def read_ensemble(path: Path | str) -> Ensemble:
     """Read what `Ensemble.write` wrote.
+
+    Args:
+        path: The file, or `shipped` for the ensemble of packaged weights that benchmarks/ensembles.py chose.
 
     Raises:
         SeesayError: The file cannot be read or describes no ensemble.
     """
+    path = PACKAGED if str(path) == SHIPPED else Path(path)
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
         return Ensemble(tuple(Member(**member) for member in table["members"]), table.get("chosen_on", ""))
@@ -120,41 +163,50 @@ def read_ensemble(path: Path) -> Ensemble:
 
 
 def choose_weights(
-    names: Sequence[str], scores: Sequence[Scores], image_of: NDArray[np.int64], chosen_on: str = ""
+    names: Sequence[str], found: Sequence[Scored], image_of: NDArray[np.int64], chosen_on: str = ""
 ) -> Ensemble:
-    """The weights under which the members together find most, by the sum of the six recalls.
+    """The weights under which the right ones are likeliest.
 
-    One weight after the other is moved along `STEPS` until none gains; the first member keeps 1.
+    The cost is −log of the probability that a softmax over all pictures gives to the right one of a sentence, and one
+    over all sentences to each of a picture's own. It is convex: there is one best choice, and a further member never
+    makes it worse. Recalls move in jumps instead, and a search for the highest stops at what dev has by accident.
 
     Args:
         names: Of the members.
-        scores: (n_images, n_texts) of each, on dev.
+        found: What each says on dev.
         image_of: (n_texts,) the image of each text.
         chosen_on: Remembered as where this was done.
     """
     members = [
-        Member(name, 1.0, float(part.mean(dtype=np.float64)), max(float(part.std(dtype=np.float64)), 1e-12))
-        for name, part in zip(names, scores, strict=True)
+        Member(
+            name,
+            1.0,
+            float(part.scores.mean(dtype=np.float64)),
+            max(float(part.scores.std(dtype=np.float64)), 1e-12),
+        )
+        for name, part in zip(names, found, strict=True)
     ]
-    unit = [member.standardise(part) for member, part in zip(members, scores, strict=True)]
-    weights = [1.0] * len(members)
+    places = [
+        (place, field, torch.from_numpy(term))
+        for place, (member, part) in enumerate(zip(members, found, strict=True))
+        for field, term in member.terms(part)
+    ]
+    owners, columns = torch.from_numpy(image_of), torch.arange(len(image_of))
 
-    def measure(tried: Sequence[float]) -> float:
-        joined = sum(weight * part for weight, part in zip(tried, unit, strict=True))
-        return ranks(joined, image_of).report()["sum"]
+    def cost(given: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        weights = torch.from_numpy(given).float().requires_grad_()
+        joined = sum((weight * term for weight, (_, _, term) in zip(weights, places, strict=True)), torch.zeros(1))
+        right = joined[owners, columns]
+        total = (joined.logsumexp(0) + joined.logsumexp(1)[owners] - 2 * right).mean()
+        (gradient,) = torch.autograd.grad(total, weights)
+        return float(total.detach()), gradient.double().numpy()
 
-    best, moved = measure(weights), True
-    while moved:
-        moved = False
-        for place in range(1, len(members)):
-            for step in STEPS:
-                tried = [*weights[:place], step, *weights[place + 1 :]]
-                if step != weights[place] and (found := measure(tried)) > best:
-                    best, weights, moved = found, tried, True
-    chosen = zip(members, weights, strict=True)
-    return Ensemble(
-        tuple(Member(member.name, weight, member.mean, member.deviation) for member, weight in chosen), chosen_on
-    )
+    start = np.array([1.0 if field == "weight" else 0.0 for _, field, _ in places])
+    best = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=[(0.0, LARGEST)] * len(start))
+    chosen = best.x if best.x.any() else start  # members that know nothing at all still have an order
+    for (place, field, _), weight in zip(places, chosen, strict=True):
+        members[place] = replace(members[place], **{field: round(float(weight), 4)})  # type: ignore[arg-type]
+    return Ensemble(tuple(members), chosen_on)
 
 
 def score_members(
@@ -165,14 +217,14 @@ def score_members(
     seed: int | None = None,
     store: Path | None = None,
     on_member: Callable[[str], None] | None = None,
-) -> list[tuple[list[Scores], NDArray[np.int64]]]:
-    """Every member's scores of every fold: for each fold the members' (n_images, n_texts), and the texts' images.
+) -> list[tuple[list[Scored], NDArray[np.int64]]]:
+    """What every member says of every fold: for each fold that of all members, and the texts' images.
 
     Args:
         on_member: Told each member's name before its turn.
     """
     wanted = find_protocol(protocol)
-    found: list[tuple[list[Scores], NDArray[np.int64]]] = []
+    found: list[tuple[list[Scored], NDArray[np.int64]]] = []
     for name in names:
         model = load(name)
         if on_member:
@@ -181,7 +233,8 @@ def score_members(
         for place, source in enumerate(divide(whole, wanted.n_folds)):
             if place == len(found):
                 found.append(([], source.image_of))
-            found[place][0].append(score_all(model, source).numpy())
+            with torch.inference_mode():
+                found[place][0].append(Scored.by(model, *encode_all(model, source)))
     return found
 
 
@@ -199,6 +252,6 @@ def evaluate_ensemble(
     names = [member.name for member in ensemble.members]
     with timed("scores", seconds):
         folds = score_members(names, collection, protocol, seed=seed, store=store, on_member=on_member)
-    n_images, n_sentences = (sum(scores[0].shape[side] for scores, _ in folds) for side in (0, 1))
-    joined = ((partial(ensemble.join, scores), image_of) for scores, image_of in folds)
+    n_images, n_sentences = (sum(found[0].scores.shape[side] for found, _ in folds) for side in (0, 1))
+    joined = ((partial(ensemble.join, found), image_of) for found, image_of in folds)
     return rank_folds(joined, find_protocol(protocol), seed, n_images, n_sentences, seconds)

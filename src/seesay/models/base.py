@@ -6,10 +6,11 @@ The command line, the evaluation and the web page know these verbs only and neve
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, cast
 
 import torch
 import torch.nn.functional as F
@@ -21,6 +22,7 @@ from seesay.images.backbones import Backbone
 from seesay.images.extraction import Progress
 from seesay.images.features import Features, FeatureSpec, compute
 from seesay.images.io import open_image
+from seesay.models.popularity import POPULARITY, Popularity, read_popularity
 from seesay.models.weights import Weights as Weights
 from seesay.text.vocabulary import END, PAD, START, UNKNOWN, Vocabulary
 
@@ -39,7 +41,6 @@ FAMILIES = {
 Picture = Path | str | bytes | Image.Image
 State = tuple[Tensor, ...]
 """What a captioner remembers between words: every tensor has one row for each sentence that is being written."""
-ConfigType = TypeVar("ConfigType")
 NORMALISATIONS = ("marginal", "mean-image", "none")
 """By what the likelihood of a sentence is divided before sentences are compared (m-RNN Eq. 7)."""
 LONGEST = 100
@@ -54,11 +55,13 @@ class Matcher(nn.Module, ABC):
         config: Its own frozen dataclass.
         weights: Where its weights came from; None before it is trained.
         n_glanced: Dev images by which it is judged while it learns; 0 for all. For models that take minutes for all.
+        is_embedding: Whether pictures and sentences are single vectors, and a score is their inner product.
     """
 
     family: ClassVar[str]
     config_type: ClassVar[type[Any]]
     n_glanced: ClassVar[int] = 0
+    is_embedding: ClassVar[bool] = False
     weights: Weights | None = None
 
     def __init__(self, config: Any, vocabulary: Vocabulary, features: FeatureSpec) -> None:
@@ -76,6 +79,14 @@ class Matcher(nn.Module, ABC):
         """What scores are divided by before a softmax over them says anything: the loss's own, as trained."""
         recipe = self.weights.about.get("recipe", {}) if self.weights else {}
         return float(recipe.get("loss", {}).get("temperature", 1.0))
+
+    @cached_property
+    def popularity(self) -> Popularity | None:
+        """How near to everything pictures and sentences are, where that lies beside the weights of an embedding."""
+        path = self.weights.folder / POPULARITY if self.weights else None
+        if not self.is_embedding or path is None or not path.is_file():
+            return None
+        return read_popularity(path, self.config.dim)
 
     @property
     def borrowed(self) -> dict[str, tuple[str, ...]]:
@@ -179,12 +190,17 @@ class Matcher(nn.Module, ABC):
             >>> load("vse").match(meadow, ["a green meadow", "a red bus"]).shape
             torch.Size([1, 2])
         """
+        return self.score(*self.encode(images, sentences))
+
+    @torch.inference_mode()
+    def encode(self, images: Picture | Sequence[Picture], sentences: str | Sequence[str]) -> tuple[Tensor, Any]:
+        """What the two encoders give for pictures and sentences, one or several: what `score` takes."""
         pictures = [images] if isinstance(images, Path | str | bytes | Image.Image) else list(images)
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
         if not pictures or not texts:
             missing = "pictures" if not pictures else "sentences"
             raise SeesayError(f"there are no {missing} to match", allowed="one or more pictures and sentences")
-        return self.score(self.encode_images(self.features(pictures)), self.encode_texts(texts))
+        return self.encode_images(self.features(pictures)), self.encode_texts(texts)
 
 
 class Captioner(Matcher):
@@ -268,29 +284,6 @@ def family_class(family: str) -> type[Matcher]:
     return cast(type[Matcher], getattr(import_module(module), name))
 
 
-def read_config(config_type: type[ConfigType], table: dict[str, Any], origin: str) -> ConfigType:
-    """A model's frozen dataclass from a table; an unknown key is answered with the valid ones.
-
-    Example:
-        >>> from dataclasses import dataclass
-        >>> @dataclass(frozen=True)
-        ... class Config:
-        ...     dim: int = 8
-        >>> read_config(Config, {"dim": 4}, "config.json")
-        Config(dim=4)
-    """
-    valid = {field.name: field for field in fields(config_type)}  # type: ignore[arg-type]
-    for key, value in table.items():
-        if key not in valid:
-            raise SeesayError(f"{origin}: there is no key {key!r} for this model", allowed=valid)
-        wanted = cast(type, valid[key].type)
-        fits = isinstance(value, wanted) or (wanted is float and isinstance(value, int))
-        if not fits or (isinstance(value, bool) and wanted is not bool):  # a bool is an int to Python
-            raise SeesayError(f"{origin}: {key} is {value!r}", allowed=f"a value of type {wanted.__name__}")
-    with named_in_errors(origin):
-        return config_type(**table)
-
-
 @contextmanager
 def without_dropout(model: nn.Module) -> Iterator[None]:
     """Let a model work as it does after training, and leave it as it was."""
@@ -300,15 +293,6 @@ def without_dropout(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         model.train(was_training)
-
-
-@contextmanager
-def named_in_errors(origin: str) -> Iterator[None]:
-    """Put the file or section at fault in front of what an error says."""
-    try:
-        yield
-    except SeesayError as error:
-        raise SeesayError(f"{origin}: {error.what}", allowed=error.allowed, hint=error.hint) from error
 
 
 def config_table(model: Matcher) -> dict[str, Any]:

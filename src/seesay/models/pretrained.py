@@ -4,6 +4,8 @@ model.safetensors  the weights, half precision
 config.json        family, configuration, features, data, recipe, measured figures; whose parts it borrows, if any
 vocabulary.json    the words
 card.md            the same in plain words, written from config.json
+
+Some models leave more beside them: phrases, n-grams, how near to everything vectors are (`seesay.models.popularity`).
 """
 
 import json
@@ -19,8 +21,9 @@ from seesay.errors import SeesayError
 from seesay.files import replace_atomically
 from seesay.images.backbones import file_digest
 from seesay.images.features import FeatureSpec
-from seesay.models.base import Captioner, Matcher, Weights, config_table, family_class, named_in_errors, read_config
+from seesay.models.base import Captioner, Matcher, Weights, config_table, family_class
 from seesay.models.card import write_card
+from seesay.models.config import named_in_errors, read_config
 from seesay.models.weights import FORMAT as FORMAT
 from seesay.models.weights import PACKAGED as PACKAGED
 from seesay.models.weights import find as find

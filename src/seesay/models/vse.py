@@ -82,6 +82,7 @@ class VSE(Matcher):
     """Pictures and sentences as unit vectors of one space."""
 
     family = "vse"
+    is_embedding = True
     config_type = VSEConfig
     config: VSEConfig
 

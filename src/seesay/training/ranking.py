@@ -20,6 +20,7 @@ from seesay.cluster import Spread, spread_here
 from seesay.layers.sequences import Sequences, join_rows
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Matcher, without_dropout
+from seesay.models.popularity import POPULARITY, gather_popularity
 from seesay.training.batching import Indices
 from seesay.training.distributed import gather_shards, gather_with_own_gradient, spread_over_processes
 from seesay.training.losses import ranking_loss
@@ -81,7 +82,11 @@ class RankingTask(SourceTask[Matcher]):
         """Nothing but the weights is learned."""
 
     def leave_beside(self, folder: Path) -> None:
-        """Nothing but the weights is kept."""
+        """Write how near to everything the vectors of an embedding are, by the first pictures it learned from."""
+        source = next((source for source in self.sources if source.table is not None), None)
+        if self.model.is_embedding and source is not None:
+            vectors = encode_all(self.model, source)
+            gather_popularity(*vectors, self.recipe.loss.temperature).write(folder / POPULARITY)
 
     def measure(self, model: Matcher) -> dict[str, Any]:
         """The retrieval figures of finished weights on dev."""
@@ -128,11 +133,23 @@ def score_all(
         spread: Where the scores are computed: by default here and at once, elsewhere a block of pictures at a time.
         encoding: Where pictures and sentences are encoded.
     """
+    with without_dropout(model):
+        images, texts = encode_all(model, source, batch=batch, encoding=encoding)
+        n_images = len(images)
+        n_at_once = max(1, n_images) if spread is spread_here else batch
+        blocks = [images[start : start + n_at_once] for start in range(0, n_images, n_at_once)]
+        return torch.cat(list(spread(partial(_ready_to_score, score or model.score, texts), blocks)))
+
+
+def encode_all(
+    model: Matcher, source: Source, *, batch: int = 256, encoding: Spread = spread_here
+) -> tuple[Tensor, Any]:
+    """Every picture and every sentence of a source as the model keeps them; see `score_all`."""
     table = source.table
     if table is None:
         raise ValueError("a source without pictures has no scores")
     n_images, n_texts = len(table), len(source.sentences)
-    with without_dropout(model):
+    with without_dropout(model), torch.inference_mode():
         places = [range(start, min(start + batch, n_images)) for start in range(0, n_images, batch)]
         images = torch.cat(list(encoding(lambda: lambda some: model.encode_images(table.rows(some)), places)))
         # Sentences of like length go together: a batch is padded to its longest.
@@ -141,10 +158,7 @@ def score_all(
             [source.sentences[text] for text in order[start : start + batch]] for start in range(0, n_texts, batch)
         ]
         encoded = list(encoding(lambda: model.encode_texts, sentences))
-        texts = join_rows(encoded)[torch.tensor(order).argsort()]
-        n_at_once = max(1, n_images) if spread is spread_here else batch
-        blocks = [images[start : start + n_at_once] for start in range(0, n_images, n_at_once)]
-        return torch.cat(list(spread(partial(_ready_to_score, score or model.score, texts), blocks)))
+        return images, join_rows(encoded)[torch.tensor(order).argsort()]
 
 
 def _ready_to_score(score: Callable[[Tensor, Any], Tensor], texts: Any) -> Callable[[Tensor], Tensor]:

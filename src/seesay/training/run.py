@@ -13,7 +13,8 @@ from seesay.errors import SeesayError
 from seesay.images.extraction import Progress, features_of
 from seesay.images.features import FeatureSpec
 from seesay.models import pretrained
-from seesay.models.base import Captioner, Weights, family_class, read_config
+from seesay.models.base import Captioner, Weights, family_class
+from seesay.models.config import read_config
 from seesay.models.hmlstm import HMLSTM
 from seesay.models.identifier import Identifier
 from seesay.text.vocabulary import Vocabulary
