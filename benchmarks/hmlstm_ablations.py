@@ -66,7 +66,7 @@ def main() -> None:
     collection = data.load("flickr8k")
     learned = entities.attach(collection.split("train"), data.locate("flickr30k_entities"))
     rows: list[dict[str, Any]] = []
-    for name in arguments.variants:
+    for name in (name for name in VARIANTS if name in arguments.variants):
         recipe = read_recipe(RECIPE, VARIANTS[name])
         model = load(train(recipe, arguments.runs / name.replace(",", "").replace(" ", "-")).folder)
         assert isinstance(model, HMLSTM)
