@@ -26,8 +26,10 @@ VARIANTS = ("mean", "att", "ctx", "full")
 SWEEPS = {
     "variants": {name: [f"config.variant={name}"] for name in VARIANTS},
     "steps": {f"T = {n}": [f"config.n_steps={n}"] for n in (1, 2, 3, 4, 5)},
-    "lambda": {f"λ = {value}": [f"config.stochastic={value}"] for value in ("0.0", "0.001", "0.01", "0.1", "1.0")},
-    "sizes": {f"{n} hidden units": [f"config.hidden={n}"] for n in (64, 128, 256)},
+    "lambda": {f"λ = {value}": [f"config.stochastic={value}"] for value in ("0.0", "0.01", "0.1", "1.0")},
+    "sizes": {
+        f"{n:,} hidden units, T = 3": [f"config.hidden={n}", "config.n_steps=3"] for n in (128, 1024)
+    },  # of which the second is the paper's
     "forms": {
         "joint": [],
         "attention as printed": ["config.attention=printed"],
@@ -64,9 +66,9 @@ def main() -> None:
             row = {"name": name, "changes": changes, "dev": weights.figures["flickr8k/dev"]}
             print(f"{name:<22} dev Sum {row['dev']['sum']:.1f}", flush=True)
             if sweep == "variants":
-                scores, image_of = score_once(str(weights.folder), collection, "full", arguments.keep)
-                row["test"] = retrieval_report(scores, image_of)
-                together = together + (scores - scores.mean()) / scores.std()
+                said, image_of = score_once(str(weights.folder), collection, "full", arguments.keep)
+                row["test"] = retrieval_report(said.scores, image_of)
+                together = together + (said.scores - said.scores.mean()) / said.scores.std()
                 print(f"{name:<22} test Sum {row['test']['sum']:.1f}", flush=True)
             rows.append(row)
         if sweep == "variants":
@@ -77,9 +79,9 @@ def main() -> None:
         arguments,
         ("torch",),
         data="flickr8k",
-        recipe=recipe.name,
-        hidden=recipe.config["hidden"],
-        epochs=recipe.stop.epochs,
+        recipe=base.name,
+        hidden=base.config["hidden"],
+        epochs=base.stop.epochs,
         overrides=arguments.overrides,
         sweeps=found,
     )

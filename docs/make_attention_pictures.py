@@ -41,23 +41,30 @@ def draw_photos(names: list[str]) -> Image.Image:
             features = features_of([test.images[number]], model.feature_spec, ("pooled", "map")).rows([0])
             found.append(explain(model, features, item.sentences[0], "attention"))
         sheets.append(draw_steps(open_image(test.images[number]), found, labels, title=item.sentences[0], width=220))
+    return stack(sheets)
+
+
+def draw_means(recorded: Path) -> Image.Image:
+    rows = json.loads(recorded.read_text())["rows"]
+    blank = Image.new("RGB", (300, 300), (128, 128, 128))
+    sheets = []
+    for row in rows:
+        cells = [
+            Cell(draw_heat(blank, scale_heat(np.array(mean))), f"step {step}", f"{row['weights']}, {row['variant']}")
+            for step, mean in enumerate(row["maps"], 1)
+        ]
+        sheets.append(draw_sheet(cells, len(cells), width=160, shape=1.0))
+    return stack(sheets)
+
+
+def stack(sheets: list[Image.Image]) -> Image.Image:
+    """One below the other."""
     paper = Image.new("RGB", (max(sheet.width for sheet in sheets), sum(sheet.height for sheet in sheets)), "white")
     top = 0
     for sheet in sheets:
         paper.paste(sheet, (0, top))
         top += sheet.height
     return paper
-
-
-def draw_means(recorded: Path) -> Image.Image:
-    rows = json.loads(recorded.read_text())["rows"]
-    blank = Image.new("RGB", (300, 300), (128, 128, 128))
-    cells = [
-        Cell(draw_heat(blank, scale_heat(np.array(mean))), f"step {step}", f"{row['weights']}, {row['variant']}")
-        for row in rows
-        for step, mean in enumerate(row["maps"], 1)
-    ]
-    return draw_sheet(cells, len(rows[0]["maps"]), width=160, shape=1.0)
 
 
 def main() -> None:

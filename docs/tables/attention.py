@@ -14,16 +14,33 @@ def ensembles() -> str:
     rows: list[list[object]] = []
     for key, part in found["ensembles"].items():
         for row in part["rows"]:
-            name = f"`{row['name']}`"
-            if "weights" in row:
-                name = "**" + " + ".join(f"{weight:g} {member}" for member, weight in row["weights"].items()) + "**"
+            name = _together(row["members"]) if "members" in row else f"`{row['name']}`"
             rows.append([TITLES[key], name, f"{row['dev']['sum']:.1f}", *both_ways(row["test"]), _sum(row["test"])])
     header = ["members", "scores", "dev Sum", *(f"test, {heading}" for heading in RECALL_HEADINGS), "test Sum"]
     members = [
-        f"--{key} {' '.join(_typed(row['name']) for row in part['rows'][:-1])}"
+        f"--{key} {' '.join(_typed(row['name']) for row in part['rows'] if 'members' not in row)}"
         for key, part in found["ensembles"].items()
     ]
     return dated(table(header, rows), found, f"python benchmarks/ensembles.py {' '.join(members)}")
+
+
+def _together(members: list[dict[str, Any]]) -> str:
+    """What is added up, in a cell."""
+    parts = [f"{member['weight']:.2f} {member['name']}" for member in members if member["weight"]]
+    less = " − popularity" if any(member["of_images"] or member["of_texts"] for member in members) else ""
+    return f"**{' + '.join(parts)}{less}**"
+
+
+def popularity() -> str:
+    """What taking off what is near to everything is worth, by the number of groups."""
+    found = result("popularity")
+    numbers = list(found["rows"][0]["sums"])
+    rows: list[list[object]] = [
+        [f"`{row['name']}`", *(f"{row['sums'][number]:.1f}" for number in numbers)] for row in found["rows"]
+    ]
+    header = ["dev Sum", "as it is", *(f"{number} groups" for number in numbers[1:])]
+    weights = " ".join(_typed(row["name"]) for row in found["rows"])
+    return dated(table(header, rows), found, f"python benchmarks/popularity.py {weights}")
 
 
 def _typed(name: str) -> str:
@@ -88,13 +105,15 @@ def pair_scoring() -> str:
     found = result("pair_scoring")
     rows: list[list[object]] = [
         [row["hidden"], f"{row['microseconds']['blocks']:.0f} µs", f"{row['times_faster_than_pairs']:.0f}×",
+         f"{row['times_faster_than_half']:.1f}×",
          f"{row['processor_minutes_of_all_pairs']['blocks']:.0f} min",
          f"{row['processor_minutes_of_all_pairs']['pairs'] / 60:.0f} h",
          f"{row['milliseconds_of_a_short_list']:.0f} ms", f"{row['largest_difference']:.0e}"]
         for row in found["rows"]
     ]  # fmt: skip
-    header = ["hidden units", "a pair in blocks", "faster than pair by pair", "all 1,000 × 5,000, in blocks",
-              "pair by pair", f"{found['n_short_list']} pictures, one sentence", "largest difference"]  # fmt: skip
+    header = ["hidden units", "a pair in blocks", "faster than pair by pair", "than in bfloat16",
+              "all 1,000 × 5,000, in blocks", "pair by pair", f"{found['n_short_list']} pictures, one sentence",
+              "largest difference"]  # fmt: skip
     note = "Processor time of one thread, random weights."
     if whole := found["whole"]:
         note += f" All pairs at {whole['hidden']} hidden units: {whole['seconds']:.0f} s on {whole['threads']} threads."
@@ -107,6 +126,7 @@ def _sum(report: dict[str, Any]) -> str:
 
 TABLES = (
     ensembles,
+    popularity,
     smlstm,
     attention_variants,
     attention_sweeps,

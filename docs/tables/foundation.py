@@ -60,6 +60,12 @@ def weights() -> str:
         [f"`{name}`", key, *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]]
         for name, key, report in measured("sum")
     ]
+    ensembles = result("ensembles")
+    together = ensembles["ensembles"]["shipped"]["rows"][-1]
+    for split in ("dev", "test"):
+        report = together[split]
+        cells = [*both_ways(report), f"{report['sum']:.1f}", ensembles["date"][:10]]
+        rows.append(["**`--ensemble shipped`**", f"flickr8k/{split}", *cells])
     header = ["weights", "data", *RECALL_HEADINGS, "Sum", "date"]
     return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data DATA --split SPLIT`.\n"
 
