@@ -1,13 +1,14 @@
 """Fixtures that every test may use."""
 
-import importlib
+import importlib.util
 import os
+import sys
 import tempfile
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import permutations
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,22 @@ def shared_data() -> Path:
             pytest.fail(reason)
         pytest.skip(reason)
     return root
+
+
+@pytest.fixture(scope="session")
+def program() -> Callable[[Path], ModuleType]:
+    """Imports a file beside the tests that is a program too."""
+
+    def load(path: Path) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 COLOURS = {

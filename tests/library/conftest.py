@@ -1,7 +1,5 @@
 """A library of coloured photos."""
 
-import importlib.util
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -18,15 +16,9 @@ from seesay.library.store import STAGES, Batch, Content, File, Fingerprint, Stor
 
 
 @pytest.fixture(scope="session")
-def toy() -> ModuleType:
-    """tests/library/toy.py, which is a program too."""
-    spec = importlib.util.spec_from_file_location("toy", Path(__file__).with_name("toy.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["toy"] = module
-    spec.loader.exec_module(module)
-    return module
+def toy(program: Callable[[Path], ModuleType]) -> ModuleType:
+    """tests/library/toy.py."""
+    return program(Path(__file__).with_name("toy.py"))
 
 
 @pytest.fixture

@@ -1,25 +1,16 @@
-"""Learning to rank with a vector for each word: sentences of unlike length meet across processes.
+"""Learning to rank with a vector for each word: sentences of unlike length meet across processes."""
 
-Run by torchrun this file writes the losses and gradients of two processes into the folder that it is given.
-"""
-
-import json
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 from seesay.data import Collection, Item
 from seesay.images.features import Features, FeatureSpec
 from seesay.models.dvsa import DVSA, DVSAConfig
 from seesay.text.vocabulary import Vocabulary
-from seesay.training.distributed import leave, process_group, sum_gradients
 from seesay.training.ranking import RankingTask, score_all
 from seesay.training.recipe import Recipe
 from seesay.training.sources import Source
@@ -71,41 +62,10 @@ def make_task() -> RankingTask:
     return RankingTask(DVSA(config, vocabulary, FeatureSpec()), sources, sources[0], recipe)
 
 
-def measure_steps(task: RankingTask, rank: int, world: int) -> tuple[list[float], dict[str, torch.Tensor]]:
-    """The loss of every batch of an epoch, and its gradients summed over the processes."""
-    losses, gradients = [], {}
-    for index in range(task.n_batches(0)):
-        task.model.zero_grad()
-        loss = task.loss(task.batch(0, index), rank, world)
-        loss.total.backward()
-        sum_gradients(list(task.model.parameters()), [], world)
-        losses.append(loss.logs["loss"])
-        for name, weight in task.model.named_parameters():
-            if weight.grad is not None:
-                gradients[f"{index}.{name}"] = weight.grad.clone()
-    return losses, gradients
-
-
-def main(folder: Path) -> None:
-    with process_group() as (rank, world):
-        losses, gradients = measure_steps(make_task(), rank, world)
-        (folder / f"losses.{rank}.json").write_text(json.dumps(losses))
-        save_file(gradients, folder / f"gradients.{rank}.safetensors")
-
-
-def test_two_processes_have_the_losses_and_gradients_of_one(tmp_path: Path) -> None:
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command = [*launcher, str(Path(__file__).resolve()), str(tmp_path)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    finished = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=180)
-    assert finished.returncode == 0, finished.stderr
-    losses, gradients = measure_steps(make_task(), 0, 1)
-    assert len(losses) >= 5
-    for rank in (0, 1):
-        assert json.loads((tmp_path / f"losses.{rank}.json").read_text()) == pytest.approx(losses, abs=1e-5)
-        found = load_file(tmp_path / f"gradients.{rank}.safetensors")
-        for name, gradient in gradients.items():
-            torch.testing.assert_close(found[name], gradient, atol=1e-5, rtol=1e-4, msg=name)
+def test_two_processes_have_the_losses_and_gradients_of_one(
+    require_the_steps_of_one: Callable[[Callable[[], RankingTask]], None],
+) -> None:
+    require_the_steps_of_one(make_task)
 
 
 def test_scores_stand_in_the_order_of_the_source_whatever_the_batches() -> None:
@@ -116,8 +76,3 @@ def test_scores_stand_in_the_order_of_the_source_whatever_the_batches() -> None:
     expected = task.model.score(images, task.model.encode_texts(task.dev.sentences))
     for size in (2, 256):
         torch.testing.assert_close(score_all(task.model, task.dev, batch=size), expected.detach())
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
-    leave(0)

@@ -1,9 +1,7 @@
 """A server for the library of coloured photos, and a browser that sends exactly what a test says."""
 
 import asyncio
-import importlib.util
 import json
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -124,15 +122,9 @@ def running(app: Guard, loop: asyncio.AbstractEventLoop) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def toy() -> ModuleType:
+def toy(program: Callable[[Path], ModuleType]) -> ModuleType:
     """The model that knows colours, from the tests of the library."""
-    spec = importlib.util.spec_from_file_location("toy", TOY)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["toy"] = module
-    spec.loader.exec_module(module)
-    return module
+    return program(TOY)
 
 
 @pytest.fixture
