@@ -94,6 +94,8 @@ def test_popularity_is_taken_off_by_its_own_weights() -> None:
     alone = Ensemble((Member("a", 1.0, 0.0, 2.0, of_images=0.5, of_texts=3.0),))
     joined = alone.join([Scored(np.array([[4.0, 4.0]]), np.array([2.0]), np.array([0.0, 2.0]))])
     np.testing.assert_allclose(joined, [[1.5, -1.5]])
+    with pytest.raises(SeesayError, match="near to everything, and a does not know it"):
+        alone.join([Scored(np.array([[4.0, 4.0]]))])
 
 
 def test_a_file_keeps_an_ensemble_as_it_was(tmp_path: Path) -> None:
@@ -103,7 +105,14 @@ def test_a_file_keeps_an_ensemble_as_it_was(tmp_path: Path) -> None:
     assert both.name == "vse + weights"
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"members": [{"name": "a"}]}'])
+A_MEMBER = '{"members": [{"name": "a", "weight": %s, "mean": 0, "deviation": %s}]}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"members": []}', '{"members": [{"name": "a"}]}', A_MEMBER % ('"much"', 1), A_MEMBER % (1, 0),
+     A_MEMBER % ("NaN", 1)],
+)  # fmt: skip
 def test_what_is_no_ensemble_is_refused_with_the_file_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)

@@ -10,6 +10,7 @@ million.
 """
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -28,6 +29,7 @@ from seesay.evaluation.protocols import Evaluation, divide, find_protocol, rank_
 from seesay.evaluation.report import describe_model
 from seesay.files import replace_atomically
 from seesay.models.base import Matcher, Picture
+from seesay.models.popularity import POPULARITY
 from seesay.models.pretrained import find, load
 from seesay.training.ranking import encode_all
 
@@ -88,6 +90,11 @@ class Member:
         if found.of_images is not None and found.of_texts is not None:
             terms.append(("of_images", -found.of_images[:, None] / np.float32(self.deviation)))
             terms.append(("of_texts", -found.of_texts / np.float32(self.deviation)))
+        elif self.of_images or self.of_texts:
+            raise SeesayError(
+                f"the ensemble takes off what is near to everything, and {self.name} does not know it",
+                hint=f"put {POPULARITY} beside its weights, or choose the ensemble anew",
+            )
         return terms
 
 
@@ -153,13 +160,24 @@ def read_ensemble(path: Path | str) -> Ensemble:
     path = PACKAGED if str(path) == SHIPPED else Path(path)
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
-        return Ensemble(tuple(Member(**member) for member in table["members"]), table.get("chosen_on", ""))
+        members = tuple(_read_member(member) for member in table["members"])
+        if not members:
+            raise ValueError
+        return Ensemble(members, str(table.get("chosen_on", "")))
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise SeesayError(
             f"{path} describes no ensemble", allowed="the ensemble.json that seesay evaluate --ensemble writes"
         ) from error
+
+
+def _read_member(table: dict[str, Any]) -> Member:
+    numbers = {key: float(value) for key, value in table.items() if key != "name"}
+    member = Member(str(table["name"]), **numbers)
+    if not all(map(math.isfinite, numbers.values())) or member.deviation <= 0:
+        raise ValueError
+    return member
 
 
 def choose_weights(
