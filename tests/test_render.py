@@ -49,6 +49,12 @@ def write_result(render: SimpleNamespace, name: str, **found: Any) -> None:
     (render.RESULTS / f"{name}.json").write_text(json.dumps({"date": "2026-01-02T03:04:05", **found}))
 
 
+def write_ensemble(render: SimpleNamespace) -> None:
+    report = {"i2t": RECALLS, "t2i": RECALLS, "sum": 260.5}
+    rows = [{"name": "ensemble, less popularity", "dev": report, "test": report}]
+    write_result(render, "ensembles", ensembles={"shipped": {"rows": rows}})
+
+
 def cells(text: str) -> list[list[str]]:
     return [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
 
@@ -73,7 +79,8 @@ def test_weights_that_do_not_ship_stand_in_comparisons_and_not_among_those_that_
     (render.WEIGHTS / "plain/config.json").rename(render.RESULTS / "weights/plain.json")
     for table in (render.captions(), render.likelihood_retrieval()):
         assert [row[1].strip("*").split("`")[1] for row in cells(table) if "`" in row[1]] == ["mrnn", "plain"]
-    assert [row[0] for row in cells(render.weights())[2:]] == ["`mrnn`"]
+    write_ensemble(render)
+    assert [row[0] for row in cells(render.weights())[2:]] == ["`mrnn`", *["**`--ensemble shipped`**"] * 2]
 
 
 def test_matchers_and_captioners_share_a_table_and_captions_alone_stay_out(
@@ -84,9 +91,15 @@ def test_matchers_and_captioners_share_a_table_and_captions_alone_stay_out(
         render, "mrnn", {"flickr8k/test": {"captions": CAPTIONS, **found}, "iapr/test": {"captions": CAPTIONS}}
     )
     write_weights(render, "vse", {"flickr8k/test": found})
+    write_ensemble(render)
     rows = cells(render.weights())[2:]
-    assert [row[:2] for row in rows] == [["`mrnn`", "flickr8k/test"], ["`vse`", "flickr8k/test"]]
+    assert [row[:2] for row in rows] == [
+        ["`mrnn`", "flickr8k/test"],
+        ["`vse`", "flickr8k/test"],
+        *(["**`--ensemble shipped`**", f"flickr8k/{split}"] for split in ("dev", "test")),
+    ]
     assert rows[0][2:] == ["20.0 / 45.2 / 60.0 / 7", "20.0 / 45.2 / 60.0 / 7", "250.5", "2026-01-02"]
+    assert rows[3][4] == "260.5"
 
 
 def test_likelihoods_are_compared_by_how_they_are_normalised(render: SimpleNamespace) -> None:
