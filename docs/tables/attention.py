@@ -117,7 +117,8 @@ def pair_scoring() -> str:
     note = "Processor time of one thread, random weights."
     if whole := found["whole"]:
         note += f" All pairs at {whole['hidden']} hidden units: {whole['seconds']:.0f} s on {whole['threads']} threads."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/pair_scoring.py")
+    command = "python benchmarks/pair_scoring.py" + (" --whole" if whole else "")
+    return dated(table(header, rows) + f"\n{note}", found, command)
 
 
 def _sum(report: dict[str, Any]) -> str:

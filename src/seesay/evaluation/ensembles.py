@@ -39,6 +39,7 @@ SHIPPED = "shipped"
 PACKAGED = Path(__file__).parent / "static" / "ensemble.json"
 LARGEST = 100.0
 """Weights end here, where a few examples would have them grow for ever."""
+_ALLOWED = "shipped, or the ensemble.json that seesay evaluate --ensemble writes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +166,9 @@ def read_ensemble(path: Path | str) -> Ensemble:
             raise ValueError
         return Ensemble(members, str(table.get("chosen_on", "")))
     except OSError as error:
-        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
+        raise SeesayError(f"cannot read {path}: {error.strerror or error}", allowed=_ALLOWED) from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SeesayError(
-            f"{path} describes no ensemble", allowed="the ensemble.json that seesay evaluate --ensemble writes"
-        ) from error
+        raise SeesayError(f"{path} describes no ensemble", allowed=_ALLOWED) from error
 
 
 def _read_member(table: dict[str, Any]) -> Member:
