@@ -19,6 +19,7 @@ import torch
 
 from recording import parse_arguments, record
 from seesay import data
+from seesay.data.examples import Examples
 from seesay.images.extraction import features_of
 from seesay.images.features import FeatureSpec
 from seesay.models.base import family_class
@@ -27,7 +28,6 @@ from seesay.text.vocabulary import Vocabulary
 from seesay.training.loop import train
 from seesay.training.ranking import RankingTask
 from seesay.training.recipe import read_recipe
-from seesay.training.sources import Source
 
 ROWS = (
     FeatureSpec("efficientnet-lite0"),
@@ -99,7 +99,7 @@ def probe(spec: FeatureSpec, n_train: int, seed: int) -> dict:
     for split, limit in (("train", n_train), ("dev", None)):
         part = flickr8k.split(split)
         part = replace(part, items=part.items[:limit])
-        sources.append(Source.of(part, features_of(part.images, spec)))
+        sources.append(Examples.of(part, features_of(part.images, spec)))
     kind = family_class(recipe.model)
     torch.manual_seed(seed)
     vocabulary = Vocabulary.build(sources[0].sentences, recipe.data.min_count)

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 from recording import parse_arguments, record
 from seesay import data
+from seesay.data.examples import Examples
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import evaluate_retrieval
 from seesay.images.extraction import features_of
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.hmlstm import HMLSTM
 from seesay.models.pretrained import load
-from seesay.training.ranking import score_all
-from seesay.training.sources import Source
+from seesay.scoring import score_all
 
 BAG_SCORES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 
@@ -35,7 +35,7 @@ def main() -> None:
     if not isinstance(model, HMLSTM):
         raise SeesayError(f"{arguments.weights} has no phrases", allowed="weights of the family hmlstm")
     chosen = model.config.bag_score
-    source = Source.of(collection, features_of(collection.images, model.feature_spec, model.outputs))
+    source = Examples.of(collection, features_of(collection.images, model.feature_spec, model.outputs))
     model.config = replace(model.config, bag_score=0.0)
     wholes = score_all(model, source)
     model.config = replace(model.config, bag_score=1.0)

@@ -16,12 +16,15 @@ import torch
 
 from recording import parse_arguments, record
 from seesay import data
-from seesay.captioning import Settings, caption_images, refine_pictures
-from seesay.consensus import Consensus, nearest, rerank
+from seesay.captioning.captions import caption_images
+from seesay.captioning.consensus import Consensus, rerank
+from seesay.captioning.reranking import refine_pictures
+from seesay.captioning.settings import Settings
 from seesay.evaluation.captions import features_in, references_of
 from seesay.evaluation.protocols import find_protocol, read_measured
 from seesay.evaluation.reranking import read_bank, write_hypotheses
 from seesay.metrics.captions import caption_report
+from seesay.metrics.neighbours import nearest
 from seesay.models import pretrained
 
 BEAMS = (1, 3, 5, 10)

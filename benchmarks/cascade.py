@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from recording import parse_arguments, record
 from seesay import data
 from seesay.data.collection import Collection
-from seesay.files import replace_atomically
 from seesay.images.extraction import features_of
-from seesay.library.cascade import Blend
 from seesay.library.library import Library
-from seesay.library.rescoring import NORMALISATION, AlignerRescorer, CaptionerRescorer, WeightsRescorer
-from seesay.library.search import Result
+from seesay.library.ranking.cascade import Blend
+from seesay.library.ranking.rescoring import NORMALISATION, AlignerRescorer, CaptionerRescorer, WeightsRescorer
+from seesay.library.ranking.search import Result
 from seesay.models.base import Captioner, Matcher
 from seesay.models.pretrained import find, load
+from seesay.system.files import replace_atomically
 
 Scores = NDArray[np.float32]
 KS = (20, 50, 100, 200)

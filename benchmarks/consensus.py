@@ -24,10 +24,11 @@ from pycocoevalcap.cider.cider_scorer import CiderScorer as TheirCider
 
 from recording import parse_arguments, record
 from seesay import data
-from seesay.consensus import PAPER_K_M, Consensus, nearest, rerank
+from seesay.captioning.consensus import PAPER_K_M, Consensus, rerank
 from seesay.images.extraction import features_of
 from seesay.images.features import FeatureSpec
 from seesay.metrics.bleu import pair_bleu
+from seesay.metrics.neighbours import nearest
 from seesay.metrics.sentences import References
 from seesay.text.tokens import tokenize
 

@@ -21,10 +21,10 @@ import numpy as np
 from recording import parse_arguments, record
 from seesay import data
 from seesay.data import Collection, entities
+from seesay.drawing.sheets import save_picture
+from seesay.drawing.trees import draw_correspondences
 from seesay.errors import SeesayError
 from seesay.evaluation.correspondences import Correspondence, judge_correspondences
-from seesay.explain.sheets import save_picture
-from seesay.explain.trees import draw_correspondences
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.models.hmlstm import HMLSTM, MATCHES

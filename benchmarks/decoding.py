@@ -21,8 +21,10 @@ import torch
 
 from recording import parse_arguments, record
 from seesay import data
-from seesay.captioning import Settings
-from seesay.decoding import Hypothesis, beam, greedy
+from seesay.captioning.beam import beam
+from seesay.captioning.decoding import greedy
+from seesay.captioning.settings import Settings
+from seesay.captioning.steps import Hypothesis
 from seesay.images.extraction import features_of
 from seesay.images.features import Features, FeatureSpec
 from seesay.models.base import Captioner, State

@@ -1,7 +1,7 @@
 """Which way of pointing, of drawing a box and of joining words is best? Chosen on dev, never on test.
 
 Heat maps of all boxed phrases of the dev photos are computed once. Each choice is then varied while the others stay as
-they are in `seesay.alignment`: how far heat is spread before its peak is pointed at, where a place begins to be hot and
+they are in `seesay.grounding`: how far heat is spread before its peak is pointed at, where a place begins to be hot and
 how area counts when a box is drawn, which regions there are to choose from, whether a phrase is read alone or in its
 sentence, and how much neighbouring words gain by sharing a box. The last is judged by single words: of those within
 boxed phrases, how many were given a box whose middle lies in the phrase's own.
@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from recording import parse_arguments, record
 from seesay import data
-from seesay.alignment import align_words, box_overlaps, heat_maps, point_at
 from seesay.data import Collection, entities
 from seesay.evaluation.grounding import READINGS, BoxedPhrase, boxed_phrases, phrase_vectors
+from seesay.grounding.chains import align_words
+from seesay.grounding.heat import box_overlaps, heat_maps, point_at
 from seesay.images.extraction import FeatureTable, features_of
 from seesay.images.proposals import proposals_of
 from seesay.images.regions import Boxes

@@ -14,7 +14,9 @@ from pathlib import Path
 
 from recording import parse_arguments, record
 from seesay import data
-from seesay.captioning import Settings, caption_images
+from seesay.captioning.captions import caption_images
+from seesay.captioning.settings import Settings
+from seesay.data.examples import Examples
 from seesay.evaluation.identification import (
     GAMES,
     answer_from,
@@ -29,17 +31,16 @@ from seesay.images.extraction import features_of
 from seesay.models.base import Matcher
 from seesay.models.identifier import load_identifier
 from seesay.models.pretrained import load, load_captioner
+from seesay.scoring import score_all
 from seesay.text.vectors import load_vectors
-from seesay.training.ranking import score_all
-from seesay.training.sources import Source
 
 IDENTIFIERS = ["identifier", "runs/identifier-flickr8k/weights", "runs/identifier-print/weights"]
 PAPER = {"identifier": 93.5, "baseline": 91.1}
 
 
-def source_for(model: Matcher, name: str, split: str) -> Source:
+def source_for(model: Matcher, name: str, split: str) -> Examples:
     collection = data.load(name).split(split)
-    return Source.of(collection, features_of(collection.images, model.feature_spec, model.outputs))
+    return Examples.of(collection, features_of(collection.images, model.feature_spec, model.outputs))
 
 
 def main() -> None:

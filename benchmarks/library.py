@@ -36,7 +36,7 @@ from seesay.errors import SeesayError
 from seesay.images.batches import BATCH
 from seesay.images.io import open_image
 from seesay.library.library import Library
-from seesay.library.store import Batch, Content, File, Folder
+from seesay.library.types import Batch, Content, File, Folder
 
 N_VIEWS = {"regions": 20, "captions": 1}
 SIZES = (1_000, 10_000, 100_000)
@@ -45,8 +45,9 @@ SEARCH = "from seesay.cli.main import run; run(['search', {query!r}, '--no-index
 WITH_TORCH = """
 from seesay.library.library import Library
 from seesay.models.pretrained import load
-from seesay.library.search import Parts, Sentence, find_photos
-from seesay.library.store import Filter
+from seesay.library.ranking.query import Parts, Sentence
+from seesay.library.ranking.search import find_photos
+from seesay.library.types import Filter
 import numpy, torch
 with Library({place!r}) as library, torch.inference_mode():
     vector = load("vse").encode_texts([{query!r}])[0].numpy()

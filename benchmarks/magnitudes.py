@@ -12,7 +12,7 @@ from typing import Any
 
 from recording import parse_arguments, record
 from seesay import data
-from seesay.magnitudes import WordMagnitude, spearman, word_magnitudes
+from seesay.grounding.magnitudes import WordMagnitude, spearman, word_magnitudes
 from seesay.models.aligner import load_aligner
 from seesay.text.function_words import FUNCTION_WORDS
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from recording import parse_arguments, record
 from seesay import data
+from seesay.data.examples import Examples
 from seesay.evaluation.ensembles import Scored, choose_weights
 from seesay.images.extraction import features_of
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.popularity import POPULARITY, gather_popularity
 from seesay.models.pretrained import find, load
-from seesay.training.ranking import encode_all
-from seesay.training.sources import Source
+from seesay.scoring import encode_all
 
 N_GROUPS = (16, 32, 64, 128, 256, 512)
 
@@ -29,7 +29,7 @@ def measure(name: str, n_written: int, collection: data.Collection) -> dict[str,
 
     def encode(split: str) -> tuple[Any, ...]:
         part = collection.split(split)
-        source = Source.of(part, features_of(part.images, model.feature_spec, model.outputs))
+        source = Examples.of(part, features_of(part.images, model.feature_spec, model.outputs))
         return *encode_all(model, source), source.image_of
 
     learned = encode("train")[:2]

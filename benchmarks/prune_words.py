@@ -9,8 +9,8 @@ import argparse
 import shutil
 from pathlib import Path
 
+from seesay.grounding.phrases import PHRASES
 from seesay.models import pretrained
-from seesay.phrase_bank import PHRASES
 from seesay.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
 OWN = ("format", "family", "config", "features", "vocabulary", "figures", "name")  # written or measured anew

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from seesay.files import replace_atomically
+from seesay.system.files import replace_atomically
 
 
 def parse_arguments(parser: ArgumentParser, name: str) -> Namespace:

@@ -25,9 +25,10 @@ from recording import parse_arguments, record, seconds
 from seesay import data
 from seesay.images.extraction import FeatureStore, content_key
 from seesay.images.features import Features
-from seesay.library.postgres import PostgresStore
-from seesay.library.sqlite import SqliteStore
-from seesay.library.store import Filter, Fingerprint, Store
+from seesay.library.stores.postgres import PostgresStore
+from seesay.library.stores.sqlite import SqliteStore
+from seesay.library.stores.store import Store
+from seesay.library.types import Filter, Fingerprint
 from seesay.models.pretrained import load
 from servers import running_server
 

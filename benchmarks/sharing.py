@@ -22,12 +22,12 @@ from typing import Any
 
 from recording import parse_arguments, record, seconds
 from seesay import data
-from seesay.cluster import join
 from seesay.images.extraction import FeatureStore, extract
 from seesay.library.library import Library
-from seesay.library.postgres import PostgresStore
-from seesay.library.sql import SqlStore
+from seesay.library.stores.postgres import PostgresStore
+from seesay.library.stores.sql import SqlStore
 from seesay.models.pretrained import load
+from seesay.system.cluster import join
 from servers import restart, running_server
 
 INDEX = "from seesay.cli.main import run; run(['index', {folder!r}, '--workers', '1'])"

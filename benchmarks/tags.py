@@ -2,7 +2,7 @@
 
 Of the dev sentences of Flickr8K and COCO those that hold the name of an ImageNet class are ranked against the split's
 photos, by how often training saw that word: the plain cosine, the word struck out (as if it had never been seen), and
-both with λ · √p added for several λ. `seesay.library.tags` takes its weights from here.
+both with λ · √p added for several λ. `seesay.library.ranking.tags` takes its weights from here.
 
     SEESAY_DATA=… python benchmarks/tags.py [vse]
 """
@@ -18,9 +18,9 @@ import torch
 from recording import parse_arguments, record
 from seesay import data
 from seesay.images.extraction import features_of
-from seesay.library.calibration import content_words
-from seesay.library.encoding import likeliest_tags
-from seesay.library.tags import classes_named
+from seesay.library.ranking.calibration import content_words
+from seesay.library.ranking.encoding import likeliest_tags
+from seesay.library.tag_names import classes_named
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
 from seesay.text.tokens import tokenize

@@ -11,8 +11,8 @@ import argparse
 from pathlib import Path
 
 from seesay.cli.main import run
-from seesay.files import replace_atomically
 from seesay.models import pretrained
+from seesay.system.files import replace_atomically
 
 CARDS = Path(__file__).parent / "results/weights"
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from recording import parse_arguments, record
-from seesay.captioning import Settings
+from seesay.captioning.settings import Settings
+from seesay.data.examples import Examples
 from seesay.evaluation.captions import evaluate_captions
 from seesay.evaluation.papers import rows as printed_rows
 from seesay.images.extraction import FeatureTable
@@ -25,7 +26,7 @@ from seesay.models.pretrained import find, load_captioner
 from seesay.training.captioning import CaptioningTask
 from seesay.training.recipe import Recipe, read_recipe
 from seesay.training.run import prepare, run_task
-from seesay.training.sources import Source, read_collection
+from seesay.training.sources import read_collection
 
 RECIPE = Path(__file__).resolve().parents[1] / "recipes/mrnn-wirings.toml"
 PRINTED = {
@@ -97,11 +98,11 @@ def train(recipe: Recipe, folder: Path, n_images: int) -> Weights:
     return weights
 
 
-def first(source: Source, n_images: int) -> Source:
+def first(source: Examples, n_images: int) -> Examples:
     """The first pictures of a source."""
     assert source.table is not None
     collection = replace(source.collection, items=source.collection.items[:n_images])
-    return Source.of(collection, FeatureTable(source.table.store, source.table.keys[:n_images]))
+    return Examples.of(collection, FeatureTable(source.table.store, source.table.keys[:n_images]))
 
 
 def measure(weights: Weights, recipe: Recipe, beam: int, n_images: int) -> dict[str, Any]:

@@ -12,19 +12,19 @@ from pathlib import Path
 import torch
 
 import seesay
-from seesay.cli.regions import regions
+from seesay.cli.use.regions import regions
 from seesay.data import Collection
-from seesay.describing import describe_picture
+from seesay.data.examples import Examples
+from seesay.drawing.overlay import Mark, Word, colour_of, draw_alignment, draw_boxes, fit
+from seesay.drawing.sheets import Cell, draw_sheet, save_picture
 from seesay.evaluation.page import align_sentences
-from seesay.explain.overlay import Mark, Word, colour_of, draw_alignment, draw_boxes, fit
-from seesay.explain.sheets import Cell, draw_sheet, save_picture
+from seesay.grounding.describing import describe_picture
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.images.proposals import proposals_of
 from seesay.models.aligner import Aligner, load_aligner
 from seesay.models.dvsa_captions import DVSACaptions, load_describer
-from seesay.training.ranking import score_all
-from seesay.training.sources import Source
+from seesay.scoring import score_all
 
 PICTURES = Path(__file__).parent / "pictures"
 N_PHOTOS = 9
@@ -48,7 +48,7 @@ def main() -> None:
 def draw_alignments(model: Aligner, test: Collection) -> None:
     """The first photos with the sentence of the whole test set that fits each best, as in the supplement's Figure 4."""
     table = features_of(test.images, model.feature_spec, model.outputs)
-    best = score_all(model, Source.of(test, table)).argmax(1)[:N_PHOTOS].tolist()
+    best = score_all(model, Examples.of(test, table)).argmax(1)[:N_PHOTOS].tolist()
     first = replace(test, items=test.items[:N_PHOTOS])
     maps = features_of(first.images, model.feature_spec, ("pooled", "map"))
     boxes = proposals_of(first.images, "search-100")

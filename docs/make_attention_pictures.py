@@ -16,10 +16,10 @@ import numpy as np
 from PIL import Image
 
 import seesay
+from seesay.drawing.overlay import draw_heat
+from seesay.drawing.saliency import draw_steps
+from seesay.drawing.sheets import Cell, draw_sheet, save_picture
 from seesay.explain.explaining import explain, scale_heat
-from seesay.explain.overlay import draw_heat
-from seesay.explain.saliency import draw_steps
-from seesay.explain.sheets import Cell, draw_sheet, save_picture
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.models.pretrained import load

@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import seesay
-from seesay.captioning import Reranker, Settings, caption_images
+from seesay.captioning.captions import caption_images
+from seesay.captioning.reranking import Reranker
+from seesay.captioning.settings import Settings
+from seesay.drawing.sheets import Cell, draw_sheet, save_picture
 from seesay.evaluation.captions import features_in
 from seesay.evaluation.protocols import find_protocol, read_measured
-from seesay.explain.sheets import Cell, draw_sheet, save_picture
 from seesay.models.pretrained import load_captioner
 
 N_PHOTOS = 20

@@ -12,12 +12,12 @@ import numpy as np
 from PIL import Image
 
 import seesay
-from seesay.cli.map import map as draw_map
+from seesay.cli.use.map import map as draw_map
 from seesay.data import Collection
+from seesay.drawing.sheets import PAPER, save_picture
+from seesay.drawing.trees import draw_correspondences
 from seesay.errors import SeesayError
 from seesay.evaluation.correspondences import match_phrases
-from seesay.explain.sheets import PAPER, save_picture
-from seesay.explain.trees import draw_correspondences
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.models.hmlstm import HMLSTM

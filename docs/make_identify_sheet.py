@@ -13,14 +13,14 @@ import torch
 from PIL import Image
 
 import seesay
+from seesay.data.examples import Examples
+from seesay.drawing.saliency import draw_identification
+from seesay.drawing.sheets import save_picture
 from seesay.explain.explaining import explain
-from seesay.explain.saliency import draw_identification
-from seesay.explain.sheets import save_picture
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.models.identifier import load_identifier
-from seesay.training.identifying import similar_pictures
-from seesay.training.sources import Source
+from seesay.scoring import similar_pictures
 
 EVERY = 333
 OUTPUT = Path(__file__).parent / "pictures/identify.jpg"
@@ -29,7 +29,7 @@ OUTPUT = Path(__file__).parent / "pictures/identify.jpg"
 def main() -> None:
     model = load_identifier(sys.argv[1] if len(sys.argv) > 1 else "identifier")
     test = seesay.load_data("flickr8k").split("test")
-    source = Source.of(test, features_of(test.images, model.feature_spec, ("pooled", "map")))
+    source = Examples.of(test, features_of(test.images, model.feature_spec, ("pooled", "map")))
     rivals = similar_pictures(source, 1)
     assert source.table is not None
     sheets = []

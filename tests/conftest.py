@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from PIL import Image
 
-from seesay.files import data_dir
+from seesay.system.files import data_dir
 
 if TYPE_CHECKING:
     from seesay.text.trees import Tree
@@ -224,7 +224,7 @@ def phrases_run(halves: Path, colours_cache: Path, tmp_path_factory: pytest.Temp
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEESAY_CACHE", str(colours_cache))
         patch.setattr(_readings, "parse", name_colours)
-        patch.setattr("seesay.phrase_bank.parse", name_colours)
+        patch.setattr("seesay.grounding.phrases.parse", name_colours)
         run_recipe(Recipe.from_dict(recipe), folder)
     return folder
 
@@ -233,7 +233,7 @@ def phrases_run(halves: Path, colours_cache: Path, tmp_path_factory: pytest.Temp
 def colours_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let trees be read as the run `phrases_run` has read them."""
     monkeypatch.setattr("seesay.models._readings.parse", name_colours)
-    monkeypatch.setattr("seesay.phrase_bank.parse", name_colours)
+    monkeypatch.setattr("seesay.grounding.phrases.parse", name_colours)
 
 
 @pytest.fixture
@@ -300,7 +300,7 @@ def bucket(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 def cluster() -> Iterator[Any]:
     """A Ray cluster of two workers on this machine, shared by all tests that need one."""
     need("ray", "the extra [cluster]")
-    from seesay.cluster import join
+    from seesay.system.cluster import join
 
     with join("local", 2) as joined:
         yield joined

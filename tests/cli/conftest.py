@@ -68,7 +68,7 @@ def model(colours_run: Path, small_backbone: Any, tmp_path: Path, monkeypatch: p
     # Loading the network takes longer than running it on these photos.
     monkeypatch.setattr(FeatureSpec, "load_backbone", lambda spec: small_backbone)
     # To a model of sixteen numbers a picture, red and green are the same picture.
-    monkeypatch.setattr("seesay.library.search.NEAR_IDENTICAL", 0.9999)
+    monkeypatch.setattr("seesay.library.ranking.search.NEAR_IDENTICAL", 0.9999)
     shutil.copytree(colours_run / "weights", tmp_path / "weights")
     return ("-m", str(tmp_path / "weights"))
 

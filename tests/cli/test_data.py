@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from seesay.cli.data import app
+from seesay.cli.research.data import app
 from seesay.errors import SeesayError
 
 SOUND = """\

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seesay.explain.overlay import PALETTE
+from seesay.drawing.overlay import PALETTE
+from seesay.grounding.phrases import PHRASES, Phrase, write_phrases
 from seesay.images.features import FeatureSpec
 from seesay.images.io import open_image
-from seesay.phrase_bank import PHRASES, Phrase, write_phrases
 from seesay.text.trees import Tree
 from seesay.training.recipe import Recipe
 from seesay.training.run import run_recipe

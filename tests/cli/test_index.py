@@ -80,7 +80,7 @@ def test_hints_are_told_once(
 def test_an_interruption_keeps_what_was_finished_and_says_how_to_go_on(
     seesay: Call, photo_folder: Path, model: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from seesay.library.sqlite import SqliteStore
+    from seesay.library.stores.sqlite import SqliteStore
 
     write = SqliteStore.write
 

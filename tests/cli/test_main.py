@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import seesay as package
-from seesay.cluster import ClusterGoneError
 from seesay.errors import SeesayError
 from seesay.models import pretrained
+from seesay.system.cluster import ClusterGoneError
 
 Call = Callable[..., Any]
 COMMANDS = ("match", "models", "evaluate", "train", "features", "data")

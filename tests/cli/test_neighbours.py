@@ -11,7 +11,7 @@ import pytest
 import torch
 from PIL import Image
 
-from seesay.explain.sheets import ACCENT
+from seesay.drawing.sheets import ACCENT
 from seesay.images.features import FeatureSpec
 from seesay.models.mrnn import MRNN, MRNNConfig
 from seesay.models.pretrained import load_captioner, save

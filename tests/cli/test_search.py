@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seesay.library.sqlite import SqliteStore
+from seesay.library.stores.sqlite import SqliteStore
 
 Call = Callable[..., Any]
 

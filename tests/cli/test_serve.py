@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from seesay.cli import demo, serve
+from seesay.cli.use import demo, serve
 from seesay.errors import SeesayError
 from seesay.web.access import Access
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seesay.explain.maps import Map, write_map
+from seesay.drawing.maps import Map, write_map
 
 HOSTILE = '</script><img src=x onerror="document.title=1"> a blue square'
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seesay.captioning import Settings
+from seesay.captioning.settings import Settings
 from seesay.data import Collection
 from seesay.evaluation.captions import CaptionEvaluation, evaluate_captions, training_sentences
 from seesay.evaluation.protocols import PROTOCOLS

@@ -9,6 +9,7 @@ import torch
 from PIL import Image
 
 from seesay.data import Collection, Item
+from seesay.data.examples import Examples
 from seesay.evaluation.identification import (
     CalibrationReport,
     Game,
@@ -20,7 +21,6 @@ from seesay.evaluation.identification import (
 )
 from seesay.images.features import Features
 from seesay.text.vectors import WordVectors
-from seesay.training.sources import Source
 
 VECTORS = WordVectors("toy", {"dog": 0, "cat": 1, "runs": 2, "sleeps": 3}, np.eye(4, dtype=np.float32))
 
@@ -37,26 +37,26 @@ class Table:
 
 
 @pytest.fixture
-def source() -> Source:
+def source() -> Examples:
     """Six pictures in three pairs of look-alikes."""
     angles = torch.tensor([0.0, 0.05, 1.0, 1.05, 2.0, 2.05])
     table: Any = Table(torch.stack([angles.cos(), angles.sin()], 1))
     items = tuple(Item(f"{n}.jpg", None, (f"picture {n}", f"number {n}"), "test") for n in range(6))
-    return Source.of(Collection("made up", Path("nowhere"), "CSV or JSONL", items), table)
+    return Examples.of(Collection("made up", Path("nowhere"), "CSV or JSONL", items), table)
 
 
-def test_look_alikes_are_the_nearest_neighbours(source: Source) -> None:
+def test_look_alikes_are_the_nearest_neighbours(source: Examples) -> None:
     games = draw_games(source, [Game("any", 2, 50), Game("alike", 2, 50, alike=True)])
     right, rival = games["alike"].images.T
     assert (rival == right ^ 1).all()
     assert (games["any"].images[:, 1] != games["any"].images[:, 0] ^ 1).any()
 
 
-def test_a_game_with_more_candidates_than_pictures_is_left_out(source: Source) -> None:
+def test_a_game_with_more_candidates_than_pictures_is_left_out(source: Examples) -> None:
     assert list(draw_games(source, [Game("two", 2, 5), Game("hundred", 100, 5)])) == ["two"]
 
 
-def test_one_who_has_scored_everything_answers_from_the_table(source: Source) -> None:
+def test_one_who_has_scored_everything_answers_from_the_table(source: Examples) -> None:
     games = draw_games(source, [Game("two", 2, 40), Game("alike", 2, 40, alike=True)])
     owners = source.image_of
     knows = (np.arange(6)[:, None] == owners).astype(float)

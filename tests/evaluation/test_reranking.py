@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seesay.captioning import Settings
+from seesay.captioning.settings import Settings
 from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.evaluation import reranking

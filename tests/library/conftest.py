@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from seesay.library.indexing.places import open_store
 from seesay.library.library import Library
-from seesay.library.places import open_store
-from seesay.library.sql import SqlStore
-from seesay.library.store import STAGES, Batch, Content, File, Fingerprint, Store
+from seesay.library.stores.sql import SqlStore
+from seesay.library.stores.store import Store
+from seesay.library.types import STAGES, Batch, Content, File, Fingerprint
 
 
 @pytest.fixture(scope="session")

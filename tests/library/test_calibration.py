@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.calibration import MOST_WORDS, Calibration, content_words, fit_calibration, word_for
+from seesay.library.ranking.calibration import MOST_WORDS, Calibration, content_words, fit_calibration, word_for
 
 CURVE = Calibration(slope=8.0, slope_per_word=1.0, offset=-3.0, offset_per_word=-1.0)
 

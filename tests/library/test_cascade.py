@@ -12,12 +12,14 @@ import pytest
 from PIL import Image
 
 from seesay.errors import SeesayError
-from seesay.library.calibration import Calibration
-from seesay.library.cascade import Blend
 from seesay.library.library import Library
-from seesay.library.rescoring import AlignerRescorer, find_stages
-from seesay.library.search import Parts, Sentence, find_photos
-from seesay.library.store import Filter, Store
+from seesay.library.ranking.calibration import Calibration
+from seesay.library.ranking.cascade import Blend
+from seesay.library.ranking.query import Parts, Sentence
+from seesay.library.ranking.rescoring import AlignerRescorer, find_stages
+from seesay.library.ranking.search import find_photos
+from seesay.library.stores.store import Store
+from seesay.library.types import Filter
 
 ALL = Blend(("colours",), k=10, weight=1.0, slope=1.0, offset=0.0)
 

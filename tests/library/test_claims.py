@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from seesay.library.library import Library
-from seesay.library.sql import SqlStore
-from seesay.library.store import Counts, File
+from seesay.library.stores.sql import SqlStore
+from seesay.library.types import Counts, File
 
 pytest.importorskip("psycopg", reason="needs the extra [postgres]")
 
-from seesay.library.postgres import PostgresStore
+from seesay.library.stores.postgres import PostgresStore
 
 Everything = Callable[[SqlStore], dict[str, Any]]
 N_PHOTOS = 40

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.database import Database, set_aside
-from seesay.library.sqlite import SqliteStore
-from seesay.library.store import Counts, Filter
+from seesay.library.stores.database import Database, set_aside
+from seesay.library.stores.sqlite import SqliteStore
+from seesay.library.types import Counts, Filter
 
 Put = Callable[..., None]
 
@@ -64,7 +64,7 @@ def test_a_place_where_no_library_can_be_is_said(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_waits_too_long_gives_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seesay.library.database._PATIENCE", 0.0)
+    monkeypatch.setattr("seesay.library.stores.database._PATIENCE", 0.0)
     first, second = Database(tmp_path), Database(tmp_path)
     with first.transaction():
         with pytest.raises(SeesayError, match="has been busy"), second.transaction():

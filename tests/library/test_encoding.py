@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from seesay.errors import SeesayError
-from seesay.library.encoding import WeightsEncoder
+from seesay.library.ranking.encoding import WeightsEncoder
 from seesay.models import pretrained
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.filters import read_filter
+from seesay.library.stores.filters import read_filter
 
 
 def test_a_date_is_a_time_and_anything_else_a_folder() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.ignoring import pattern_for, read_ignore_file, read_patterns
+from seesay.library.indexing.ignoring import pattern_for, read_ignore_file, read_patterns
 
 BASE = Path("/photos")
 

@@ -14,9 +14,9 @@ import pytest
 from PIL import Image
 
 from seesay.errors import SeesayError
-from seesay.library import intake
+from seesay.library.indexing import intake
 from seesay.library.library import Library
-from seesay.library.store import Counts, Filter
+from seesay.library.types import Counts, Filter
 
 Open = Callable[..., Library]
 

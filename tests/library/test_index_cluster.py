@@ -6,9 +6,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from seesay.cluster import Cluster
 from seesay.library.library import Library
-from seesay.library.sql import SqlStore
+from seesay.library.stores.sql import SqlStore
+from seesay.system.cluster import Cluster
 
 
 def test_a_library_indexed_on_a_cluster_is_that_of_one_process(

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seesay.library import keeper, matrix
-from seesay.library.keeper import MatrixKeeper
-from seesay.library.sqlite import SqliteStore
-from seesay.library.store import Filter, Fingerprint
+from seesay.library.stores import keeper, matrix
+from seesay.library.stores.keeper import MatrixKeeper
+from seesay.library.stores.sqlite import SqliteStore
+from seesay.library.types import Filter, Fingerprint
 
 Put = Callable[..., None]
 AXES = {"/a.jpg": [1.0, 0, 0], "/b.jpg": [0, 1.0, 0], "/c.jpg": [0, 0, 1.0]}

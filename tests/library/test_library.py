@@ -7,12 +7,12 @@ from types import ModuleType
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.database import recover
+from seesay.library.indexing.places import library_place, resolve_folder
 from seesay.library.library import Library
-from seesay.library.locking import LibraryBusyError
-from seesay.library.places import library_place, resolve_folder
-from seesay.library.sqlite import SqliteStore
-from seesay.library.store import Counts, Folder
+from seesay.library.stores.database import recover
+from seesay.library.stores.sqlite import SqliteStore
+from seesay.library.types import Counts, Folder
+from seesay.system.locks import LibraryBusyError
 
 Open = Callable[..., Library]
 

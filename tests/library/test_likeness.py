@@ -8,7 +8,7 @@ from PIL import ExifTags, Image
 
 from seesay.errors import SeesayError
 from seesay.library.library import Library
-from seesay.library.likeness import ChangedError, NotFoundError, Part, find_photo, read_box, read_photo
+from seesay.library.ranking.likeness import ChangedError, NotFoundError, Part, find_photo, read_box, read_photo
 
 
 @pytest.fixture

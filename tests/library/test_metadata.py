@@ -10,7 +10,7 @@ from PIL import ExifTags, Image
 
 from seesay.errors import SeesayError
 from seesay.images.io import open_image
-from seesay.library.metadata import Metadata, read_metadata
+from seesay.library.indexing.metadata import Metadata, read_metadata
 
 Base = ExifTags.Base
 

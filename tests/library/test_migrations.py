@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library import migrations
-from seesay.library.migrations import MIGRATIONS, migrate
-from seesay.library.sqlite import SqliteStore
+from seesay.library.stores import migrations
+from seesay.library.stores.migrations import MIGRATIONS, migrate
+from seesay.library.stores.sqlite import SqliteStore
 
 
 @pytest.fixture

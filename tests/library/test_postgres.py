@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from seesay.library.library import Library
-from seesay.library.sql import SqlStore
-from seesay.library.sqlite import SqliteStore
-from seesay.library.store import Batch, Content, Counts, File, Filter, Fingerprint, Hit
+from seesay.library.stores.sql import SqlStore
+from seesay.library.stores.sqlite import SqliteStore
+from seesay.library.types import Batch, Content, Counts, File, Filter, Fingerprint, Hit
 
 pytest.importorskip("psycopg", reason="needs the extra [postgres]")
 
-from seesay.library.postgres import PostgresStore
+from seesay.library.stores.postgres import PostgresStore
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_a_filter_that_the_best_of_the_index_do_not_pass_is_compared_instead(pla
 def test_an_index_is_made_once_a_library_is_large(
     place: str, tmp_path: Path, toy: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seesay.library.postgres.EXACT_UP_TO", 5)
+    monkeypatch.setattr("seesay.library.stores.postgres.EXACT_UP_TO", 5)
     with Library(place, encoder=toy.ColourEncoder()) as library:
         assert isinstance(library.store, PostgresStore)
         for number in range(6):

@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library import postgres_migrations
-from seesay.library.postgres_migrations import MIGRATIONS
-from seesay.library.store import Fingerprint
+from seesay.library.stores import postgres_migrations
+from seesay.library.stores.postgres_migrations import MIGRATIONS
+from seesay.library.types import Fingerprint
 
 pytest.importorskip("psycopg", reason="needs the extra [postgres]")
 
-from seesay.library.postgres import PostgresStore
+from seesay.library.stores.postgres import PostgresStore
 
 
 @pytest.fixture

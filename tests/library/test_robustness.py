@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from seesay.errors import SeesayError
-from seesay.library.calibration import Calibration
 from seesay.library.library import Library
-from seesay.library.sqlite import SqliteStore
+from seesay.library.ranking.calibration import Calibration
+from seesay.library.stores.sqlite import SqliteStore
 
 Open = Callable[..., Library]
 N_PHOTOS = 60

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.scan import scan
-from seesay.library.store import File, Folder
+from seesay.library.indexing.scan import scan
+from seesay.library.types import File, Folder
 
 
 @pytest.fixture

@@ -9,10 +9,12 @@ import pytest
 from PIL import Image
 
 from seesay.errors import SeesayError
-from seesay.library.calibration import Calibration
 from seesay.library.library import Library
-from seesay.library.search import Parts, Result, Sentence, find_photos
-from seesay.library.store import Filter, Store
+from seesay.library.ranking.calibration import Calibration
+from seesay.library.ranking.query import Parts, Sentence
+from seesay.library.ranking.search import Result, find_photos
+from seesay.library.stores.store import Store
+from seesay.library.types import Filter
 
 Put = Callable[..., None]
 CALIBRATION = Calibration(slope=10.0, slope_per_word=0.0, offset=-5.0, offset_per_word=0.0)

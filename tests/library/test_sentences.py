@@ -8,7 +8,7 @@ import torch
 
 from seesay.errors import SeesayError
 from seesay.images.features import FeatureSpec
-from seesay.library.sentences import LONGEST, LikelihoodScorer, SentenceEncoder, WordScorer
+from seesay.library.ranking.sentences import LONGEST, LikelihoodScorer, SentenceEncoder, WordScorer
 from seesay.models import base, pretrained
 from seesay.models.aligner import Aligner
 from seesay.models.base import Captioner

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.server import ServerGoneError
-from seesay.library.store import Counts
+from seesay.library.stores.server import ServerGoneError
+from seesay.library.types import Counts
 
 pytest.importorskip("psycopg", reason="needs the extra [postgres]")
 
 import psycopg
 
-from seesay.library.postgres import PostgresStore
+from seesay.library.stores.postgres import PostgresStore
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from seesay import remote
+from seesay.library.indexing.places import exists
 from seesay.library.library import Library
-from seesay.library.likeness import ChangedError, read_photo
-from seesay.library.places import exists
-from seesay.library.store import Counts, Folder
-from seesay.remote import UnreachableError
+from seesay.library.ranking.likeness import ChangedError, read_photo
+from seesay.library.types import Counts, Folder
+from seesay.system import remote
+from seesay.system.remote import UnreachableError
 
 Open = Callable[..., Library]
 

@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seesay.errors import SeesayError
-from seesay.library.locking import LibraryBusyError
-from seesay.library.places import open_store
-from seesay.library.store import Batch, Content, Counts, Failure, File, Filter, Fingerprint, Folder, Hit, Store
+from seesay.library.indexing.places import open_store
+from seesay.library.stores.store import Store
+from seesay.library.types import Batch, Content, Counts, Failure, File, Filter, Fingerprint, Folder, Hit
+from seesay.system.locks import LibraryBusyError
 
 Put = Callable[..., None]
 X, Y, Z = ([1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0])

@@ -6,23 +6,14 @@ import numpy as np
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.calibration import Calibration
 from seesay.library.classes import CLASS_NAMES
-from seesay.library.search import Parts, Result, Sentence, find_photos
-from seesay.library.store import Filter, Store
-from seesay.library.tags import (
-    SHOWN,
-    WEIGHT,
-    WEIGHT_ALONE,
-    WELL_KNOWN,
-    Clue,
-    classes_alike,
-    classes_named,
-    find_classes,
-    find_clues,
-    shown_names,
-    singular,
-)
+from seesay.library.ranking.calibration import Calibration
+from seesay.library.ranking.query import Parts, Sentence
+from seesay.library.ranking.search import Result, find_photos
+from seesay.library.ranking.tags import WEIGHT, WEIGHT_ALONE, WELL_KNOWN, Clue, classes_alike, find_clues
+from seesay.library.stores.store import Store
+from seesay.library.tag_names import SHOWN, classes_named, find_classes, shown_names, singular
+from seesay.library.types import Filter
 
 Put = Callable[..., None]
 CHURCH, GUITAR, ESPRESSO = (CLASS_NAMES.index(name) for name in ("church", "acoustic guitar", "espresso coffee"))

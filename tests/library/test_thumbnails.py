@@ -5,7 +5,7 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from seesay.library.thumbnails import SIDE, make_thumbnail
+from seesay.library.indexing.thumbnails import SIDE, make_thumbnail
 
 
 @pytest.mark.parametrize(

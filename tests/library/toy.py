@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-import seesay.library.intake  # noqa: F401 - here, so that a child spends its calls on photos and not on imports
+import seesay.library.indexing.intake  # noqa: F401 - here, so that a child spends its calls on photos and not on imports
 from seesay.errors import SeesayError
-from seesay.library import locking
-from seesay.library.calibration import Calibration, content_words
-from seesay.library.cascade import Blend
 from seesay.library.library import Library
-from seesay.library.store import Fingerprint, Tags, Vector
+from seesay.library.ranking.calibration import Calibration, content_words
+from seesay.library.ranking.cascade import Blend
+from seesay.library.types import Fingerprint, Tags, Vector
+from seesay.system import locks as locking
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}
 BLEND = Blend(("colours",), k=10, weight=0.5, slope=1.0, offset=0.0)

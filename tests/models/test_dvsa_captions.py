@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from seesay.decoding import beam, greedy
+from seesay.captioning.beam import beam
+from seesay.captioning.decoding import greedy
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import fixed_regions

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from seesay.decoding import greedy
+from seesay.captioning.decoding import greedy
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.models.nic import NIC, NICConfig

@@ -9,24 +9,25 @@ import numpy as np
 import pytest
 import torch
 
-from seesay import phrase_bank
 from seesay.data import Collection, Item
+from seesay.data.examples import Examples
+from seesay.grounding import phrases as phrase_bank
+from seesay.grounding.correspondences import find_correspondences
+from seesay.grounding.phrases import PHRASES, read_phrases
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.alignment_score import sum_of_max
 from seesay.models import _readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
 from seesay.models.pretrained import load
-from seesay.phrase_bank import PHRASES, read_phrases
 from seesay.text.tokens import tokenize
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary
-from seesay.training.alternating import AlternatingTask, PhraseBatch, find_correspondences, pair_loss
+from seesay.training.alternating import AlternatingTask, PhraseBatch, pair_loss
 from seesay.training.loop import train
 from seesay.training.losses import batch_softmax, hinge_hardest, hinge_sum, ranking_loss
 from seesay.training.ranking import Batch
 from seesay.training.recipe import LossRecipe, Recipe
 from seesay.training.run import run_recipe
-from seesay.training.sources import Source
 
 THINGS = ["dog", "cat", "bus", "hat", "man"]
 
@@ -62,7 +63,7 @@ class Table:
         return Features(parts[:, 0], None, parts)
 
 
-def source(n_images: int = 8, *, sentences_only: bool = False, seed: int = 0) -> Source:
+def source(n_images: int = 8, *, sentences_only: bool = False, seed: int = 0) -> Examples:
     generator = np.random.default_rng(seed)
     items = []
     for number in range(n_images):
@@ -71,10 +72,10 @@ def source(n_images: int = 8, *, sentences_only: bool = False, seed: int = 0) ->
         items.append(Item(f"{number}.jpg", None, sentences, "train"))
     collection = Collection("made up", Path("nowhere"), "CSV or JSONL", tuple(items))
     table: Any = None if sentences_only else Table(n_images, seed)
-    return Source(collection, collection.sentences, np.repeat(np.arange(n_images), 3), table)
+    return Examples(collection, collection.sentences, np.repeat(np.arange(n_images), 3), table)
 
 
-def make_task(sources: list[Source] | None = None, loss: str = "softmax", **config: Any) -> AlternatingTask:
+def make_task(sources: list[Examples] | None = None, loss: str = "softmax", **config: Any) -> AlternatingTask:
     sources = sources or [source(), source(seed=1, sentences_only=True)]
     recipe = Recipe.from_dict(
         {

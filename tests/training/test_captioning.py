@@ -11,17 +11,18 @@ import torch
 import torch.nn.functional as F
 from torch import distributed
 
+from seesay.captioning.decoding import greedy
 from seesay.data import Collection, Item
-from seesay.decoding import greedy
+from seesay.data.examples import Examples
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.metrics.captions import caption_report
 from seesay.models.mrnn import MRNN, MRNNConfig
+from seesay.scoring import measure_perplexity
 from seesay.text.tokens import tokenize
 from seesay.text.vocabulary import END, START, Vocabulary
-from seesay.training.captioning import Batch, CaptioningTask, measure_captions, measure_perplexity
+from seesay.training.captioning import Batch, CaptioningTask, measure_captions
 from seesay.training.recipe import Recipe
-from seesay.training.sources import Source
 
 WORDS = ["a", "red", "green", "dog", "cat", "bus", "runs", "sleeps", "here"]
 BATCH = Batch(0, np.array([2, 0, 2]), ["a red dog", "a bus", "cat"])
@@ -40,7 +41,7 @@ class Table:
         return Features(self.pooled[list(indices)])
 
 
-def source(n_images: int, *, sentences_only: bool = False, seed: int = 0) -> Source:
+def source(n_images: int, *, sentences_only: bool = False, seed: int = 0) -> Examples:
     """Pictures with two or three sentences of up to seven words each."""
     generator = np.random.default_rng(seed)
     items = []
@@ -49,10 +50,10 @@ def source(n_images: int, *, sentences_only: bool = False, seed: int = 0) -> Sou
         sentences = tuple(" ".join(generator.choice(WORDS, length)).capitalize() + "." for length in lengths)
         items.append(Item(f"{number}.jpg", None, sentences, "train"))
     table: Any = None if sentences_only else Table(n_images, seed)
-    return Source.of(Collection("made up", Path("nowhere"), "CSV or JSONL", tuple(items)), table)
+    return Examples.of(Collection("made up", Path("nowhere"), "CSV or JSONL", tuple(items)), table)
 
 
-def make_task(sources: list[Source] | None = None, *, seed: int = 3, **config: Any) -> CaptioningTask:
+def make_task(sources: list[Examples] | None = None, *, seed: int = 3, **config: Any) -> CaptioningTask:
     sources = sources or [source(9)]
     recipe = Recipe.from_dict(
         {

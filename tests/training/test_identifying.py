@@ -11,22 +11,15 @@ import torch
 import torch.nn.functional as F
 
 from seesay.data import Collection, Item
+from seesay.data.examples import Examples
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.metrics.identification import draw_trials
 from seesay.models.identifier import Identifier, IdentifierConfig
+from seesay.scoring import score_trials, similar_pictures
 from seesay.text.vocabulary import Vocabulary
-from seesay.training.identifying import (
-    Batch,
-    IdentifyingTask,
-    cut_part,
-    fit_calibration,
-    measure_identification,
-    score_trials,
-    similar_pictures,
-)
+from seesay.training.identifying import Batch, IdentifyingTask, cut_part, fit_calibration, measure_identification
 from seesay.training.recipe import Recipe
-from seesay.training.sources import Source
 
 WORDS = ["a", "red", "green", "dog", "cat", "bus", "runs", "sleeps", "here"]
 
@@ -44,7 +37,7 @@ class Table:
         return Features(self.pooled[list(indices)])
 
 
-def source(n_images: int = 12) -> Source:
+def source(n_images: int = 12) -> Examples:
     """Pictures with two sentences of up to seven words each."""
     rng = np.random.default_rng(0)
     items = []
@@ -52,10 +45,10 @@ def source(n_images: int = 12) -> Source:
         sentences = tuple(" ".join(rng.choice(WORDS, length)) for length in rng.integers(1, 8, 2))
         items.append(Item(f"{number}.jpg", None, sentences, "train"))
     table: Any = Table(n_images)
-    return Source.of(Collection("made up", Path("nowhere"), "CSV or JSONL", tuple(items)), table)
+    return Examples.of(Collection("made up", Path("nowhere"), "CSV or JSONL", tuple(items)), table)
 
 
-def make_task(own: Source | None = None, **config: Any) -> IdentifyingTask:
+def make_task(own: Examples | None = None, **config: Any) -> IdentifyingTask:
     own = own or source()
     recipe = Recipe.from_dict(
         {
@@ -111,7 +104,7 @@ def test_similar_pictures_are_the_nearest_and_never_the_picture_itself() -> None
 
 
 def test_of_a_large_collection_a_part_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seesay.training.identifying.MOST_COMPARED", 5)
+    monkeypatch.setattr("seesay.scoring.MOST_COMPARED", 5)
     similar = similar_pictures(source(), 3)
     assert similar.shape == (12, 3)
     assert len(np.unique(similar)) <= 5

@@ -10,14 +10,15 @@ import pytest
 import torch
 
 from seesay.data import Collection, Item
+from seesay.data.examples import Examples
 from seesay.images.features import Features, FeatureSpec
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.vse import VSE, VSEConfig
+from seesay.scoring import score_all
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.losses import batch_softmax
-from seesay.training.ranking import Batch, RankingTask, score_all
+from seesay.training.ranking import Batch, RankingTask
 from seesay.training.recipe import Recipe
-from seesay.training.sources import Source
 
 WORDS = ["a", "red", "green", "blue", "dog", "cat", "bus", "runs", "sleeps", "stands", "here", "there"]
 
@@ -36,7 +37,7 @@ class Table:
         return Features(self.pooled[list(indices)])
 
 
-def source(n_images: int, *, sentences_only: bool = False, weight: float = 1.0, seed: int = 0) -> Source:
+def source(n_images: int, *, sentences_only: bool = False, weight: float = 1.0, seed: int = 0) -> Examples:
     """Pictures with one to four sentences each, in twos to fours where they are to find each other."""
     generator = np.random.default_rng(seed)
     items = []
@@ -47,10 +48,10 @@ def source(n_images: int, *, sentences_only: bool = False, weight: float = 1.0, 
     collection = Collection("made up", Path("nowhere"), "CSV or JSONL", tuple(items))
     image_of = np.repeat(np.arange(n_images), [len(item.sentences) for item in items])
     table: Any = None if sentences_only else Table(n_images, seed)
-    return Source(collection, collection.sentences, image_of, table, weight)
+    return Examples(collection, collection.sentences, image_of, table, weight)
 
 
-def make_task(sources: list[Source], **changes: Any) -> RankingTask:
+def make_task(sources: list[Examples], **changes: Any) -> RankingTask:
     recipe = Recipe.from_dict(
         {
             "name": "toy",
@@ -189,7 +190,7 @@ class TestEvaluation:
         task = make_task([source(9)])
         everything = task.evaluate()
         monkeypatch.setattr(VSE, "n_glanced", 4)
-        monkeypatch.setattr(Source, "first", lambda self, n: source(n))
+        monkeypatch.setattr(Examples, "first", lambda self, n: source(n))
         few = source(4)
         assert task.evaluate()["sum"] == retrieval_report(score_all(task.model, few), few.image_of)["sum"]
         assert task.measure(task.model)["sum"] == everything["sum"]

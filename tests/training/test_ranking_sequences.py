@@ -8,12 +8,13 @@ import numpy as np
 import torch
 
 from seesay.data import Collection, Item
+from seesay.data.examples import Examples
 from seesay.images.features import Features, FeatureSpec
 from seesay.models.dvsa import DVSA, DVSAConfig
+from seesay.scoring import score_all
 from seesay.text.vocabulary import Vocabulary
-from seesay.training.ranking import RankingTask, score_all
+from seesay.training.ranking import RankingTask
 from seesay.training.recipe import Recipe
-from seesay.training.sources import Source
 
 WORDS = ["a", "red", "green", "blue", "dog", "cat", "bus", "runs", "sleeps", "stands", "here", "there"]
 
@@ -32,7 +33,7 @@ class Table:
         return Features(torch.zeros(len(list(indices)), 6), self.maps[list(indices)])
 
 
-def source(n_images: int, *, sentences_only: bool = False) -> Source:
+def source(n_images: int, *, sentences_only: bool = False) -> Examples:
     """Pictures with two sentences of one to eight words."""
     generator = np.random.default_rng(n_images)
     items = []
@@ -41,7 +42,7 @@ def source(n_images: int, *, sentences_only: bool = False) -> Source:
         items.append(Item(f"{number}.jpg", None, tuple(sentences), "train"))
     collection = Collection("made up", Path("nowhere"), "CSV or JSONL", tuple(items))
     table: Any = None if sentences_only else Table(n_images)
-    return Source.of(collection, table)
+    return Examples.of(collection, table)
 
 
 def make_task() -> RankingTask:

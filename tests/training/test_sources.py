@@ -10,9 +10,10 @@ import pytest
 
 from seesay import data
 from seesay.data import Collection, Item
+from seesay.data.examples import Examples, leave_out_measured, same_photo
 from seesay.errors import SeesayError
 from seesay.training.recipe import DevRecipe, Recipe, SourceRecipe
-from seesay.training.sources import Source, SourceBatches, leave_out_measured, read_source, same_photo
+from seesay.training.sources import SourceBatches, read_source
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ class Table:
         return self.n
 
 
-def made_up(counts: Sequence[int], *, with_pictures: bool = True, weight: float = 1.0) -> Source:
+def made_up(counts: Sequence[int], *, with_pictures: bool = True, weight: float = 1.0) -> Examples:
     """As many pictures as there are counts, each with so many sentences of one to four words."""
     items = [
         Item(f"{number}.jpg", None, tuple(f"{'a ' * place}dog" for place in range(count)), "train")
@@ -100,7 +101,7 @@ def made_up(counts: Sequence[int], *, with_pictures: bool = True, weight: float 
     ]
     collection = Collection("made up", Path("nowhere"), "CSV or JSONL", tuple(items))
     table: Any = Table(len(counts)) if with_pictures else None
-    return Source.of(collection, table, weight)
+    return Examples.of(collection, table, weight)
 
 
 class TestExamples:

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 import pytest
 from PIL import Image
 
-from seesay.library.cascade import Blend
 from seesay.library.library import Library
+from seesay.library.ranking.cascade import Blend
 from seesay.web.access import Access, App, Guard
 from seesay.web.app import create_app
 

@@ -11,8 +11,8 @@ from PIL import ExifTags, Image
 
 from seesay.errors import SeesayError
 from seesay.library.library import Library
-from seesay.library.likeness import ChangedError, NotFoundError, find_photo, read_photo
-from seesay.library.store import Photo
+from seesay.library.ranking.likeness import ChangedError, NotFoundError, find_photo, read_photo
+from seesay.library.types import Photo
 from seesay.web.photos import draw_photo, open_photo, shown
 
 

@@ -9,8 +9,8 @@ from PIL import ExifTags, Image
 
 import seesay
 from seesay.library.library import Library
-from seesay.library.likeness import ChangedError
-from seesay.library.store import Photo
+from seesay.library.ranking.likeness import ChangedError
+from seesay.library.types import Photo
 from seesay.models.weights import PACKAGED
 from seesay.web import seeing
 from seesay.web.seeing import Seer

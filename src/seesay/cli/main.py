@@ -7,26 +7,27 @@ from typing import Annotated
 import typer
 
 import seesay
-from seesay.cli import data, library
-from seesay.cli.caption import caption
-from seesay.cli.demo import demo
-from seesay.cli.describe import describe
-from seesay.cli.evaluate import evaluate
-from seesay.cli.explain import explain
-from seesay.cli.features import features
-from seesay.cli.ground import ground
-from seesay.cli.identify import identify
-from seesay.cli.index import index
-from seesay.cli.magnitudes import magnitudes
-from seesay.cli.map import map
-from seesay.cli.match import match
-from seesay.cli.models import models
-from seesay.cli.neighbours import neighbours
-from seesay.cli.regions import regions
-from seesay.cli.search import search
-from seesay.cli.serve import serve
-from seesay.cli.train import train
-from seesay.cli.words import words
+from seesay.cli.research import data
+from seesay.cli.research.evaluate import evaluate
+from seesay.cli.research.features import features
+from seesay.cli.research.magnitudes import magnitudes
+from seesay.cli.research.train import train
+from seesay.cli.use import library
+from seesay.cli.use.caption import caption
+from seesay.cli.use.demo import demo
+from seesay.cli.use.describe import describe
+from seesay.cli.use.explain import explain
+from seesay.cli.use.ground import ground
+from seesay.cli.use.identify import identify
+from seesay.cli.use.index import index
+from seesay.cli.use.map import map
+from seesay.cli.use.match import match
+from seesay.cli.use.models import models
+from seesay.cli.use.neighbours import neighbours
+from seesay.cli.use.regions import regions
+from seesay.cli.use.search import search
+from seesay.cli.use.serve import serve
+from seesay.cli.use.words import words
 from seesay.errors import SeesayError
 
 app = typer.Typer(
@@ -68,7 +69,7 @@ def run(arguments: list[str] | None = None) -> None:
         app(arguments, prog_name="seesay")
     except SeesayError as error:
         typer.echo(f"seesay: {error}", err=True)
-        from seesay.cluster import ClusterGoneError
+        from seesay.system.cluster import ClusterGoneError
 
         if isinstance(error, ClusterGoneError):  # Ray's threads, left behind by their cluster, crash an orderly end
             sys.stdout.flush()

@@ -17,8 +17,8 @@ Split = Annotated[str, typer.Option(help="Of a collection: train, dev, test, or 
 
 def require_drawable(output: Path) -> None:
     """Refuse a file that no picture can be drawn into, before anything is computed."""
+    from seesay.drawing.sheets import FILE_TYPES
     from seesay.errors import SeesayError
-    from seesay.explain.sheets import FILE_TYPES
 
     if output.suffix.lower() not in FILE_TYPES:
         raise SeesayError(f"cannot draw into {output}", allowed=FILE_TYPES, hint=f"-o {output.with_suffix('.png')}")
@@ -27,7 +27,7 @@ def require_drawable(output: Path) -> None:
 def find_pictures(within: str, images: Path | None, split: str) -> dict[Path, tuple[str, str]]:
     """The pictures to look among, each with its name and, where there are any, its first sentence."""
     from seesay import data
-    from seesay.cli.caption import find_photos
+    from seesay.cli.use.caption import find_photos
     from seesay.errors import SeesayError
 
     try:

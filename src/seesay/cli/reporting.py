@@ -47,7 +47,7 @@ def _write_files(folder: Path, report: "Report", tasks: list[str], evaluations: 
     from seesay.evaluation.plots import plot_ranks, plot_recall
     from seesay.evaluation.protocols import Evaluation
     from seesay.evaluation.report import write_report
-    from seesay.files import replace_atomically
+    from seesay.system.files import replace_atomically
 
     write_report(folder / "report.json", report)
     comparisons = [compare(report, kind) for kind in tasks]

@@ -18,7 +18,7 @@ from seesay.data.collection import Box, Collection, Item, Phrase, Problem
 from seesay.data.photos import is_photo_name
 from seesay.data.sources import UnreadableError, read_json
 from seesay.errors import SeesayError
-from seesay.files import data_dir
+from seesay.system.files import data_dir
 
 __all__ = ["Box", "Collection", "Item", "Phrase", "Problem", "UnreadableError", "load", "locate"]
 

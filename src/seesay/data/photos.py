@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from seesay import remote
 from seesay.errors import SeesayError
+from seesay.system import remote
 
 SUFFIXES: Final = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
 _DEPTH: Final = 2  # archives unpack to "flickr30k_images/flickr30k_images/"

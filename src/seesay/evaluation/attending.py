@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
-from seesay.images.extraction import Progress, features_of
+from seesay.images.extraction import features_of
 from seesay.metrics.grounding import peaks, pointing_game
 from seesay.models.base import without_dropout
 from seesay.models.smlstm import SMLSTM
+from seesay.system.progress import Progress
 
 N_WORDS = 2
 """Words of a step that count, as many as the paper's pictures show."""

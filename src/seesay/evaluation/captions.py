@@ -5,17 +5,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seesay.captioning import Settings, caption_images
+from seesay.captioning.captions import caption_images
+from seesay.captioning.settings import Settings
 from seesay.data import Collection
+from seesay.data.examples import Examples, read_split
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import Protocol, find_protocol, read_measured, timed
-from seesay.images.extraction import FeatureTable, Progress
+from seesay.images.extraction import FeatureTable
 from seesay.metrics.captions import CaptionReport, caption_report
 from seesay.models.base import Captioner, Weights
+from seesay.scoring import measure_perplexity
+from seesay.system.progress import Progress
 from seesay.text.tokens import tokenize
-from seesay.training.captioning import measure_perplexity
-from seesay.training.recipe import Recipe
-from seesay.training.sources import Source, read_collection
 
 
 @dataclass(frozen=True)
@@ -114,18 +115,19 @@ def training_sentences(weights: Weights) -> list[str] | None:
     if "recipe" not in weights.about:
         return None
     try:
-        recipes = Recipe.from_dict(weights.about["recipe"]).data.train
-        return [sentence for recipe in recipes for sentence in read_collection(recipe).sentences]
-    except SeesayError:
+        sources = weights.about["recipe"]["data"]["train"]
+        read = [read_split(each["source"], each.get("split", "train"), without=each.get("without", "")) for each in sources]
+        return [sentence for collection in read for sentence in collection.sentences]
+    except (SeesayError, KeyError, TypeError):
         return None
 
 
-def references_of(source: Source) -> list[list[list[str]]]:
+def references_of(source: Examples) -> list[list[list[str]]]:
     """The tokens of all sentences of each image."""
     return [[tokenize(sentence) for sentence in item.sentences] for item in source.collection.items]
 
 
-def features_in(source: Source) -> FeatureTable:
+def features_in(source: Examples) -> FeatureTable:
     """The features of a source that has pictures."""
     assert source.table is not None
     return source.table

@@ -13,15 +13,15 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from seesay.data import Collection
+from seesay.data.examples import Examples
 from seesay.errors import SeesayError
 from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
+from seesay.grounding.correspondences import choose_regions, find_correspondences
 from seesay.images.extraction import FeatureTable
 from seesay.images.features import Features
 from seesay.metrics.grounding import box_iou
 from seesay.models.base import without_dropout
 from seesay.models.hmlstm import HMLSTM
-from seesay.training.alternating import choose_regions, find_correspondences
-from seesay.training.sources import Source
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def judge_correspondences(
         threshold: The least IoU that is correct.
     """
     phrases = boxed_phrases(collection)
-    source = Source.of(collection, table)
+    source = Examples.of(collection, table)
     region, confidence = (found.numpy() for found in find_correspondences(model, source, maps))
     place_of = _number_spans(model, source)
     first_sentence = np.append(source.first_of, len(source.sentences))
@@ -133,7 +133,7 @@ def match_phrases(model: HMLSTM, features: Features, sentence: str) -> dict[int,
     return {int(node): model.boxes[int(region)] for node, region in zip(reading.nouns, chosen, strict=True)}
 
 
-def _number_spans(model: HMLSTM, source: Source) -> dict[tuple[int, int, int], int]:
+def _number_spans(model: HMLSTM, source: Examples) -> dict[tuple[int, int, int], int]:
     """Where the noun phrase of a sentence with a span stands among all of them; the outermost of equal ones."""
     places: dict[tuple[int, int, int], int] = {}
     number = 0

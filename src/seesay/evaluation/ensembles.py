@@ -27,11 +27,11 @@ from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import Evaluation, divide, find_protocol, rank_folds, read_measured, timed
 from seesay.evaluation.report import describe_model
-from seesay.files import replace_atomically
 from seesay.models.base import Matcher, Picture
 from seesay.models.popularity import POPULARITY
 from seesay.models.pretrained import find, load
-from seesay.training.ranking import encode_all
+from seesay.scoring import encode_all
+from seesay.system.files import replace_atomically
 
 Scores = NDArray[np.float32]
 SHIPPED = "shipped"

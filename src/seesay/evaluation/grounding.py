@@ -16,17 +16,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seesay.alignment import Floats, box_overlaps, heat_maps, point_at
 from seesay.data import Collection, Item
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import Protocol, find_protocol, take_measured, timed
-from seesay.images.extraction import Progress, features_of
+from seesay.grounding.heat import Floats, box_overlaps, heat_maps, point_at
+from seesay.images.extraction import features_of
 from seesay.images.features import Features
 from seesay.images.proposals import proposals_of
 from seesay.images.regions import Boxes
 from seesay.metrics.grounding import GroundingReport, box_accuracy, box_iou, pointing_game
 from seesay.models.aligner import Aligner
 from seesay.models.base import without_dropout
+from seesay.system.progress import Progress
 from seesay.text.tokens import token_spans
 
 PROPOSALS = "search-100"

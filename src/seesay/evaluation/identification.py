@@ -13,15 +13,15 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from seesay.consensus import cosines
+from seesay.data.examples import Examples
 from seesay.evaluation.plots import _new_figure, _save
 from seesay.metrics.calibration import ReliabilityBin, expected_calibration_error, reliability
 from seesay.metrics.identification import N_TRIALS, Trials, draw_trials, identification_accuracy
+from seesay.metrics.neighbours import cosines
 from seesay.models.identifier import Identifier
+from seesay.scoring import score_trials, similar_pictures
 from seesay.text.tokens import tokenize
 from seesay.text.vectors import WordVectors
-from seesay.training.identifying import score_trials, similar_pictures
-from seesay.training.sources import Source
 
 Answer = Callable[[Trials], ArrayLike]
 """From trials to the scores (n, k) of their candidates."""
@@ -52,7 +52,7 @@ GAMES = (
 )
 
 
-def draw_games(source: Source, games: Sequence[Game] = GAMES, *, seed: int = 0) -> dict[str, Trials]:
+def draw_games(source: Examples, games: Sequence[Game] = GAMES, *, seed: int = 0) -> dict[str, Trials]:
     """The trials of every game on one split; those that need more pictures than there are, are left out."""
     most = max((game.n_candidates for game in games if game.alike), default=0)
     rivals = similar_pictures(source, most - 1) if most else None
@@ -70,7 +70,7 @@ def play(answer: Answer, games: dict[str, Trials]) -> dict[str, float]:
     return {name: identification_accuracy(np.asarray(answer(trials))) for name, trials in games.items()}
 
 
-def answer_with(model: Identifier, source: Source) -> Answer:
+def answer_with(model: Identifier, source: Examples) -> Answer:
     """An identifier's answers."""
     return lambda trials: score_trials(model, source, trials).numpy()
 
@@ -146,7 +146,7 @@ class CalibrationReport:
         }
 
 
-def calibration_of(model: Identifier, source: Source, *, n_candidates: int = 10) -> dict[str, CalibrationReport]:
+def calibration_of(model: Identifier, source: Examples, *, n_candidates: int = 10) -> dict[str, CalibrationReport]:
     """How well both probabilities of an identifier are calibrated on a split.
 
     `match` says of single pairs, of which half match, that they do; `choice` says of the best of several candidates

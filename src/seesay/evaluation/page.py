@@ -16,11 +16,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from seesay.alignment import align_words, heat_maps
 from seesay.data import Collection
+from seesay.data.examples import Examples
 from seesay.errors import SeesayError
-from seesay.files import replace_atomically
-from seesay.images.extraction import Progress, features_of
+from seesay.grounding.chains import align_words
+from seesay.grounding.heat import heat_maps
+from seesay.images.extraction import features_of
 from seesay.images.features import Features
 from seesay.images.io import open_image
 from seesay.images.proposals import proposals_of
@@ -28,10 +29,11 @@ from seesay.images.regions import Boxes
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.base import without_dropout
+from seesay.scoring import score_all
+from seesay.system.files import replace_atomically
+from seesay.system.progress import Progress
 from seesay.text.function_words import name_things
 from seesay.text.tokens import tokenize
-from seesay.training.ranking import score_all
-from seesay.training.sources import Source
 
 STATIC = ("index.html", "page.css", "page.js")
 _SIDE = 560  # pixels of the longer side of a picture on the page
@@ -84,7 +86,7 @@ def write_page(
     table = features_of(paths, model.feature_spec, outputs, root=store, on_progress=on_progress)
     regions = proposals_of(paths, proposals, root=store, on_progress=on_progress)
     if scores is None:
-        scores = score_all(model, Source.of(collection, table)).numpy()
+        scores = score_all(model, Examples.of(collection, table)).numpy()
     image_of = np.repeat(np.arange(len(collection)), [len(item.sentences) for item in collection.items])
     best = np.argsort(-scores, axis=1, kind="stable")[:, :n_sentences]
     rows = []

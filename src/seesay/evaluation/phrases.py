@@ -22,12 +22,13 @@ from torch import Tensor
 from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
-from seesay.images.extraction import Progress, features_of
+from seesay.images.extraction import features_of
 from seesay.images.features import Features
 from seesay.images.regions import Boxes
 from seesay.metrics.grounding import RegionPhraseReport, region_phrase_report
 from seesay.models.aligner import Aligner
 from seesay.models.base import Matcher, without_dropout
+from seesay.system.progress import Progress
 from seesay.text.tokens import tokenize
 
 CANDIDATES = ("distinct", "all")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seesay.evaluation.protocols import Evaluation
-from seesay.files import replace_atomically
+from seesay.system.files import replace_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

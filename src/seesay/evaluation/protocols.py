@@ -18,14 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seesay.cluster import Spread, spread_here
 from seesay.data import Collection
+from seesay.data.examples import Examples
 from seesay.errors import SeesayError
-from seesay.images.extraction import FeatureTable, Progress, features_of
+from seesay.images.extraction import FeatureTable, features_of
 from seesay.metrics.retrieval import Ranks, RankSummary, RecallCurve, RetrievalReport, ranks, recall_curves
 from seesay.models.base import Matcher
-from seesay.training.ranking import score_all
-from seesay.training.sources import Source
+from seesay.scoring import score_all
+from seesay.system.progress import Progress
+from seesay.system.spread import Spread, spread_here
 
 CURVE_POINTS = 1001
 
@@ -142,12 +143,12 @@ def read_measured(
     seed: int | None = None,
     store: Path | None = None,
     on_progress: Progress | None = None,
-) -> Source:
+) -> Examples:
     """The images of all folds together with their features, for figures that do not depend on how many there are."""
     _require_pictures(collection)
     measured = take_measured(collection, protocol, seed)
     table = features_of(measured.images, model.feature_spec, model.outputs, root=store, on_progress=on_progress)
-    return Source.of(measured, table)
+    return Examples.of(measured, table)
 
 
 def evaluate_retrieval(
@@ -169,7 +170,7 @@ def evaluate_retrieval(
         protocol: One of `PROTOCOLS`.
         seed: Draws the images of a protocol at random; None takes them in their order.
         score: How encoded pictures and sentences are scored; `model.score` where nothing else is given.
-        spread: Where they are scored, a block of pictures at a time: by default here (`seesay.cluster`).
+        spread: Where they are scored, a block of pictures at a time: by default here (`seesay.system.cluster`).
         store: The folder of the feature store, where it is not the user's own.
         on_progress: Called with the pictures that have features, and all.
 
@@ -187,7 +188,7 @@ def evaluate_retrieval(
 
 
 def _scores(
-    model: Matcher, source: Source, score: Callable[[Tensor, Any], Tensor] | None, spread: Spread
+    model: Matcher, source: Examples, score: Callable[[Tensor, Any], Tensor] | None, spread: Spread
 ) -> NDArray[np.floating[Any]]:
     found: NDArray[np.floating[Any]] = score_all(model, source, score=score, spread=spread).numpy()
     return found
@@ -285,14 +286,14 @@ def _take(collection: Collection, places: NDArray[np.intp]) -> Collection:
     return replace(collection, items=tuple(collection.items[place] for place in places))
 
 
-def divide(whole: Source, n_folds: int) -> Iterator[Source]:
+def divide(whole: Examples, n_folds: int) -> Iterator[Examples]:
     """The folds, which stand one after the other and have equally many images."""
     assert whole.table is not None
     size = len(whole.collection) // n_folds
     for start in range(0, size * n_folds, size):
         fold = _take(whole.collection, np.arange(start, start + size))
         table = whole.table if n_folds == 1 else FeatureTable(whole.table.store, whole.table.keys[start : start + size])
-        yield Source.of(fold, table)
+        yield Examples.of(fold, table)
 
 
 @contextmanager

@@ -18,9 +18,9 @@ from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.evaluation import protocols
 from seesay.evaluation.papers import data_name, set_named
-from seesay.files import replace_atomically
 from seesay.images.backbones import file_digest
 from seesay.models.base import NORMALISATIONS, Weights
+from seesay.system.files import replace_atomically
 
 Report = dict[str, Any]
 

@@ -12,17 +12,22 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.captioning import Settings, caption_images, refine_pictures
-from seesay.cluster import Spread, spread_here
-from seesay.consensus import KS, PAPER_K_M, Consensus, Metric, choose_k_m, nearest, oracle_scores, rerank
+from seesay.captioning.captions import caption_images
+from seesay.captioning.choosing import KS, choose_k_m
+from seesay.captioning.consensus import PAPER_K_M, Consensus, Metric, oracle_scores, rerank
+from seesay.captioning.reranking import refine_pictures
+from seesay.captioning.settings import Settings
 from seesay.data import Collection
+from seesay.data.examples import Examples
 from seesay.errors import SeesayError
 from seesay.evaluation.captions import features_in, references_of, rounded
 from seesay.evaluation.protocols import Protocol, find_protocol, read_measured, timed
-from seesay.images.extraction import Progress, features_of
+from seesay.images.extraction import features_of
 from seesay.metrics.captions import caption_report
+from seesay.metrics.neighbours import nearest
 from seesay.models.base import Captioner
-from seesay.training.sources import Source
+from seesay.system.progress import Progress
+from seesay.system.spread import Spread, spread_here
 
 NAMES: Final[Mapping[Metric, str]] = {"bleu": "BLEU", "cider": "CIDEr"}
 
@@ -45,7 +50,7 @@ class Bank:
     vectors: NDArray[np.float32]
     captions: Hypotheses
 
-    def without(self, source: Source) -> "Bank":
+    def without(self, source: Examples) -> "Bank":
         """Leave out pictures that are measured on: those who captioned a picture do not help to caption it.
 
         Raises:
@@ -106,11 +111,13 @@ def read_bank(
             f"{collection.name} has no pictures to find neighbours among", hint=f"seesay data check {collection.root}"
         )
     table = features_of(collection.images, model.feature_spec, model.outputs, root=store, on_progress=on_progress)
-    return Bank(collection.name, table.keys, refine_pictures(model, table), references_of(Source.of(collection, table)))
+    return Bank(
+        collection.name, table.keys, refine_pictures(model, table), references_of(Examples.of(collection, table))
+    )
 
 
 def write_hypotheses(
-    model: Captioner, source: Source, settings: Settings, *, on_progress: Progress | None = None
+    model: Captioner, source: Examples, settings: Settings, *, on_progress: Progress | None = None
 ) -> Hypotheses:
     """The best sentences of a beam as wide as `settings.candidates`, for each picture."""
     n, table = settings.candidates, features_in(source)
@@ -120,7 +127,7 @@ def write_hypotheses(
 
 
 def choose_settings(
-    model: Captioner, bank: Bank, dev: Source, settings: Settings, *, on_progress: Progress | None = None
+    model: Captioner, bank: Bank, dev: Examples, settings: Settings, *, on_progress: Progress | None = None
 ) -> dict[Metric, Setting]:
     """k and m for each similarity, by what the reranked captions of dev pictures reach in it."""
     bank = bank.without(dev)
@@ -196,7 +203,7 @@ def evaluate_reranking(
         settings: How hypotheses are written; as the weights say where it is not given.
         k_m: Neighbours and captions of each similarity; as `given_settings` has them where it is not given.
         dev: A split on which to choose them instead.
-        spread: Where sentences are compared, a block of them at a time: by default here (`seesay.cluster`).
+        spread: Where sentences are compared, a block of them at a time: by default here (`seesay.system.cluster`).
         store: The folder of the feature store, where it is not the user's own.
         on_progress: Called with what is done and all, one thing after the other.
     """
@@ -234,7 +241,7 @@ def evaluate_reranking(
 def measure_orders(
     model: Captioner,
     bank: Bank,
-    source: Source,
+    source: Examples,
     hypotheses: Hypotheses,
     k_m: Mapping[Metric, Setting],
     spread: Spread = spread_here,

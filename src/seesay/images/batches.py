@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TypeVar
 
-from seesay.files import n_cores
+from seesay.system.files import n_cores
 
 BATCH = 4  # small enough for a core's cache: larger batches are slower on a CPU
 

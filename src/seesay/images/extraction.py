@@ -11,17 +11,17 @@ import numpy as np
 import torch
 from PIL import Image
 
-from seesay import remote
-from seesay.cluster import join
 from seesay.errors import SeesayError
-from seesay.files import cache_dir, features_place
 from seesay.images.batches import BATCH, work_in_batches
 from seesay.images.features import OUTPUTS, Features, FeatureSpec, check_outputs, compute, pool_map
 from seesay.images.io import open_image
 from seesay.images.store import Array, RowStore
+from seesay.system import remote
+from seesay.system.cluster import join
+from seesay.system.files import cache_dir, features_place
+from seesay.system.progress import Progress
 
 SHARD = 256
-Progress = Callable[[int, int], None]
 
 
 def content_key(path: Path) -> str:
@@ -115,7 +115,7 @@ def extract(
 
     Args:
         workers: Threads, or workers of a cluster on this machine; 0 takes one per core.
-        ray: The Ray cluster that does the computing (`seesay.cluster.join`); this process alone reads keys and writes.
+        ray: The Ray cluster that computes (`seesay.system.cluster.join`); this process alone reads keys and writes.
     """
     keys: dict[Path, str | None] = {}
     failures: dict[Path, str] = {}

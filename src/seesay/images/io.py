@@ -19,8 +19,8 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
-from seesay import remote
 from seesay.errors import SeesayError
+from seesay.system import remote
 
 FORMATS: Final = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "HEIC")
 MAX_PIXELS: Final = 100_000_000

@@ -12,11 +12,12 @@ import numpy as np
 from PIL import Image
 
 from seesay.errors import SeesayError
-from seesay.files import cache_dir
-from seesay.images.extraction import SHARD, Progress, content_key
+from seesay.images.extraction import SHARD, content_key
 from seesay.images.io import open_image
 from seesay.images.regions import Boxes, fixed_regions, selective_search
 from seesay.images.store import RowStore
+from seesay.system.files import cache_dir
+from seesay.system.progress import Progress
 
 _PIXELS = 256  # selective search works on 200
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay import remote
 from seesay.errors import SeesayError
-from seesay.files import replace_atomically
+from seesay.system import remote
+from seesay.system.files import replace_atomically
 
 Array = NDArray[np.float16]
 

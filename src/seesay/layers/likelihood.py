@@ -16,10 +16,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seesay.images.extraction import Progress
 from seesay.layers.prefixes import Prefixes
 from seesay.layers.sequences import Sequences
 from seesay.layers.threads import map_in_threads
+from seesay.system.progress import Progress
 
 CACHE = 1 << 20  # bytes of one block: the second-level cache of a core holds it beside what the product needs
 MEMORY = 64 << 20

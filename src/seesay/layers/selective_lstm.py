@@ -21,10 +21,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from seesay.images.extraction import Progress
 from seesay.layers.attention import ContextAttention, Side, unevenness
 from seesay.layers.scratch import Scratch
 from seesay.layers.threads import map_in_threads
+from seesay.system.progress import Progress
 
 VARIANTS = ("full", "att", "ctx", "mean")
 SIMILARITIES = ("product", "sum")

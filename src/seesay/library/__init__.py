@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from seesay.library.library import Library
-    from seesay.library.likeness import Part
-    from seesay.library.search import Result
-    from seesay.library.store import Filter, Photo
+    from seesay.library.ranking.likeness import Part
+    from seesay.library.ranking.search import Result
+    from seesay.library.types import Filter, Photo
 
 __all__ = ["Filter", "Library", "Part", "Photo", "Result"]
 
-_HOMES = {"Library": "library", "Result": "search", "Filter": "store", "Photo": "store", "Part": "likeness"}
+_HOMES = {
+    "Library": "library",
+    "Result": "ranking.search",
+    "Filter": "types",
+    "Photo": "types",
+    "Part": "ranking.likeness",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from seesay.errors import SeesayError
-from seesay.library.cascade import RegionRescorer, Rescorer, held_stages
-from seesay.library.encoding import Encoder, WeightsEncoder
-from seesay.library.likeness import Part, Source, find_photo, vector_of
-from seesay.library.places import absolute, exists, library_place, open_store, resolve_folder, root_of, without
-from seesay.library.rescoring import find_stages
-from seesay.library.search import Parts, Result, find_photos, find_regions, read_sentence
+from seesay.library.indexing.places import absolute, exists, library_place, open_store, resolve_folder, root_of, without
+from seesay.library.ranking.cascade import RegionRescorer, Rescorer, held_stages
+from seesay.library.ranking.encoding import Encoder, WeightsEncoder
+from seesay.library.ranking.likeness import Part, Source, find_photo, vector_of
+from seesay.library.ranking.query import Parts, read_sentence
+from seesay.library.ranking.rescoring import find_stages
+from seesay.library.ranking.search import Result, find_photos, find_regions
 from seesay.library.status import Status
-from seesay.library.store import Failure, Filter, Folder, Photo, Store
+from seesay.library.stores.store import Store
+from seesay.library.types import Failure, Filter, Folder, Photo
 
 if TYPE_CHECKING:
-    from seesay.library.index import Indexed, Progress
+    from seesay.library.indexing.index import Indexed, Progress
 
 DEFAULT_MODEL = "vse"
 
@@ -27,9 +29,10 @@ class Library:
 
     Args:
         location: The library's folder, or the address of a server (`postgresql://…`); by default the person's own
-            (`seesay.library.places`).
+            (`seesay.library.indexing.places`).
         model: Weights by name or folder; by default those that the library was made with.
-        stages: What looks again at the best (`seesay.library.cascade`), by default what is installed for the model.
+        stages: Later stages that rerank the best (`seesay.library.ranking.cascade`); by default those that are
+            installed for the model.
 
     Example:
         >>> library = Library()  # doctest: +SKIP
@@ -95,17 +98,17 @@ class Library:
 
         Args:
             folder: Photos below it are indexed; a folder inside one that is indexed is brought up to date alone.
-            exclude: Patterns of what is left out (`seesay.library.ignoring`); by default those of last time.
+            exclude: Patterns of what is left out (`seesay.library.indexing.ignoring`); by default those of last time.
             retry: Try again what could not be used, though it has not changed.
             workers: Threads; 0 takes one per core.
-            ray: The Ray cluster that encodes (`seesay.cluster.join`), in place of threads.
+            ray: The Ray cluster that encodes (`seesay.system.cluster.join`), in place of threads.
             on_progress: Told how many of the files that had to be looked at are done, and how many there are.
 
         Raises:
             SeesayError: The folder does not exist, somebody else is indexing, or the library was made with other
                 weights.
         """
-        from seesay.library.index import index_folder
+        from seesay.library.indexing.index import index_folder
 
         path = resolve_folder(folder)
         with self.store.writing(together=True):
@@ -268,7 +271,7 @@ class Library:
         Returns:
             What was done for each folder; one that is not there at the moment is left out.
         """
-        from seesay.library.index import index_folder
+        from seesay.library.indexing.index import index_folder
 
         paths = [resolve_folder(folder) for folder in folders]
         with self.store.writing():

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from seesay.library.cascade import Rescorer
-from seesay.library.store import Counts, Fingerprint, Folder, Store
+from seesay.library.ranking.cascade import Rescorer
+from seesay.library.stores.store import Store
+from seesay.library.types import Counts, Fingerprint, Folder
 
 
 @dataclass(frozen=True, slots=True)

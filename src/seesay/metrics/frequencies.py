@@ -17,10 +17,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from seesay.errors import SeesayError
-from seesay.files import replace_atomically
 from seesay.metrics._arrays import FloatArray, IntArray
 from seesay.metrics.ngrams import N, count_ngrams, join_key, ngram_keys, split_key
 from seesay.metrics.sentences import END, END_MARK, Packed, References, Sentence, as_references
+from seesay.system.files import replace_atomically
 
 _FORMAT = "seesay-document-frequencies-1"
 _UNSEEN = (1 << 31) - 1  # stands for all n-grams that are not in the table; no table is as long

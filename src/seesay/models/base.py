@@ -19,11 +19,11 @@ from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone
-from seesay.images.extraction import Progress
 from seesay.images.features import Features, FeatureSpec, compute
 from seesay.images.io import open_image
 from seesay.models.popularity import POPULARITY, Popularity, read_popularity
 from seesay.models.weights import Weights as Weights
+from seesay.system.progress import Progress
 from seesay.text.vocabulary import END, PAD, START, UNKNOWN, Vocabulary
 
 FAMILIES = {
@@ -206,7 +206,7 @@ class Matcher(nn.Module, ABC):
 class Captioner(Matcher):
     """A model that gives every next word of a sentence about a picture a probability.
 
-    It writes no sentence itself: `seesay.decoding` does, with `start` and `step`. It can match too: a sentence fits a
+    It writes no sentence itself: `seesay.captioning` does, with `start` and `step`. It can match too: a sentence fits a
     picture as well as the picture makes it likely.
     """
 

@@ -68,7 +68,7 @@ class HMLSTMConfig:
         coarse_epochs: Epochs that learn from sentences and pictures alone; the others find correspondences in turns.
         round_epochs: Epochs between two searches for correspondences.
         match: How a phrase chooses its region: by the `cosine`, as the paper does, or by how well the region fits where
-            the picture is warm for the phrase (`heat`, see `seesay.alignment.box_overlaps`).
+            the picture is warm for the phrase (`heat`, see `seesay.grounding.heat.box_overlaps`).
         phrase_weight: Of the loss over phrases and regions, beside that over sentences and pictures.
         bag_score: What a sentence's phrases, each with its best region, count for beside the sentence as a whole.
         bag_weight: Of the loss over sentences and pictures that have these phrases and regions alone to tell them by.

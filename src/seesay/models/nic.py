@@ -20,11 +20,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.images.extraction import Progress
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.sequences import Sequences
 from seesay.models.base import NORMALISATIONS, Captioner, State
 from seesay.models.config import check_config
+from seesay.system.progress import Progress
 from seesay.text.vocabulary import Vocabulary
 
 

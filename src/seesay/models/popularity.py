@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from seesay.errors import SeesayError
-from seesay.files import replace_atomically
+from seesay.system.files import replace_atomically
 
 POPULARITY = "popularity.safetensors"
 """The file beside the weights."""

@@ -18,7 +18,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from seesay.errors import SeesayError
-from seesay.files import replace_atomically
 from seesay.images.backbones import file_digest
 from seesay.images.features import FeatureSpec
 from seesay.models.base import Captioner, Matcher, Weights, config_table, family_class
@@ -29,6 +28,7 @@ from seesay.models.weights import PACKAGED as PACKAGED
 from seesay.models.weights import find as find
 from seesay.models.weights import installed as installed
 from seesay.models.weights import read_about as read_about
+from seesay.system.files import replace_atomically
 from seesay.text.vocabulary import Vocabulary
 
 Kind = TypeVar("Kind", bound=Matcher)
@@ -187,7 +187,7 @@ def record_figures(folder: Path, key: str, figures: dict[str, Any]) -> Weights:
 
 
 def record_settings(folder: Path, captioning: dict[str, Any]) -> Weights:
-    """Keep with the weights how captions are written (`seesay.captioning.Settings`), as dev has chosen."""
+    """Keep with the weights how captions are written (`seesay.captioning.settings.Settings`), as dev has chosen."""
     return _write_about(folder, {**read_about(folder).about, "captioning": captioning})
 
 

@@ -26,7 +26,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.images.extraction import Progress
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.attention import FORMS, Side
 from seesay.layers.pooling import masked_max, masked_mean
@@ -38,6 +37,7 @@ from seesay.models.config import check_config, check_directions
 from seesay.models.dvsa import DVSA
 from seesay.models.pretrained import load
 from seesay.models.vse import TEXT_POOLINGS, VSE, begin_as_nothing, begin_as_parts
+from seesay.system.progress import Progress
 from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
 
 

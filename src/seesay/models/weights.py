@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import seesay
 from seesay.errors import SeesayError
 
 FORMAT = 1
-PACKAGED = Path(seesay.__file__).parent / "weights"
+PACKAGED = Path(__file__).parents[1] / "weights"
 
 _NEEDED = {"format": int, "name": str, "family": str, "config": dict, "features": dict}
 

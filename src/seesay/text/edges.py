@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seesay.files import cache_dir
+from seesay.system.files import cache_dir
 from seesay.text.trees import _MARKS, _parse_all, _split
 
 RELATIONS = (

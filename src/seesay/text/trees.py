@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from seesay.files import cache_dir
+from seesay.system.files import cache_dir
 from seesay.text._constituents import MAX_DEPTH, build_tree
 from seesay.text._dependencies import Dependencies, parse_dependencies, parser_version
 from seesay.text._parse_cache import ParseCache, Pieces

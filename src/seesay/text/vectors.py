@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seesay.errors import SeesayError
-from seesay.files import cache_dir, replace_atomically
+from seesay.system.files import cache_dir, replace_atomically
 from seesay.text._vector_files import read_rows
 
 Matrix = npt.NDArray[np.float32]

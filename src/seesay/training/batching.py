@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Indices = NDArray[np.int64]
+from seesay.data.examples import Indices
 
 
 def batches(

@@ -5,7 +5,6 @@ the words and ends of sentence of the batch. A captioner that is to be used with
 the logarithm of that sum.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,16 +13,17 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from seesay.captioning import FREQUENCIES, KNOWS_RARE
-from seesay.decoding import greedy
+from seesay.captioning.decoding import greedy
+from seesay.captioning.reranking import FREQUENCIES, KNOWS_RARE
+from seesay.data.examples import Examples, Indices
 from seesay.images.features import Features
-from seesay.metrics.captions import caption_report, perplexity
+from seesay.metrics.captions import caption_report
 from seesay.metrics.frequencies import DocumentFrequencies
 from seesay.models.base import Captioner, Matcher, without_dropout
+from seesay.scoring import measure_perplexity, read_rows
 from seesay.text.tokens import tokenize
-from seesay.training.batching import Indices
 from seesay.training.recipe import Recipe
-from seesay.training.sources import Source, SourceTask, require_pictures
+from seesay.training.sources import SourceTask, require_pictures
 from seesay.training.task import Loss
 
 
@@ -39,7 +39,7 @@ class Batch:
 class CaptioningTask(SourceTask[Captioner]):
     """A captioner, the collections it learns from, and the collection it is measured on."""
 
-    def __init__(self, model: Captioner, sources: Sequence[Source], dev: Source, recipe: Recipe) -> None:
+    def __init__(self, model: Captioner, sources: Sequence[Examples], dev: Examples, recipe: Recipe) -> None:
         require_pictures(sources, recipe, "a captioner")
         super().__init__(model, sources, dev, recipe)
 
@@ -93,14 +93,8 @@ MIN_DOCUMENTS = 5
 """Pictures that an n-gram has to be used for to be counted: rarer ones would make the table ten times as long."""
 
 
-def read_rows(source: Source, rows: Sequence[int]) -> Features:
-    """The features of some of the pictures of a source that has pictures."""
-    assert source.table is not None
-    return source.table.rows(rows)
-
-
 @torch.inference_mode()
-def measure_captions(model: Captioner, source: Source) -> dict[str, float]:
+def measure_captions(model: Captioner, source: Examples) -> dict[str, float]:
     """Perplexity of a source's sentences, and the metrics of the captions that are written greedily."""
     captions = []
     with without_dropout(model):
@@ -111,18 +105,3 @@ def measure_captions(model: Captioner, source: Source) -> dict[str, float]:
     references = [[tokenize(sentence) for sentence in item.sentences] for item in source.collection.items]
     report = caption_report(captions, references, perplexity=measure_perplexity(model, source), meteor=False)
     return {name: value for name, value in report.items() if isinstance(value, float)}
-
-
-@torch.inference_mode()
-def measure_perplexity(model: Captioner, source: Source, *, batch: int = 128) -> float:
-    """Perplexity of a source's sentences given their pictures; the end of a sentence counts as a word."""
-    order = sorted(range(len(source.sentences)), key=lambda text: len(source.sentences[text].split()))
-    total, n_words = 0.0, 0
-    with without_dropout(model):
-        for start in range(0, len(order), batch):
-            own = order[start : start + batch]
-            sentences = [source.sentences[text] for text in own]
-            images = model.encode_images(read_rows(source, source.image_of[own].tolist()))
-            total += float(model.log_prob(images, sentences).sum())
-            n_words += int(model.predicted_rows(sentences)[2].sum())
-    return perplexity([total], [n_words], base=math.e)

@@ -21,7 +21,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.files import replace_atomically
+from seesay.system.files import replace_atomically
 from seesay.training.optimisation import WeightAverage
 from seesay.training.recipe import Recipe
 

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.autograd.function import FunctionCtx
 
-from seesay.cluster import MakeWork
 from seesay.errors import SeesayError
 from seesay.layers.sequences import Sequences
+from seesay.system.spread import MakeWork
 
 
 @contextmanager

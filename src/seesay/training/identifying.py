@@ -17,16 +17,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seesay.consensus import nearest
+from seesay.data.examples import Examples, Indices
 from seesay.errors import SeesayError
-from seesay.layers.sequences import Sequences, join_rows
 from seesay.metrics.calibration import expected_calibration_error, fit_scaling, fit_temperature
-from seesay.metrics.identification import Trials, draw_trials, identification_accuracy
-from seesay.models.base import Matcher, without_dropout
+from seesay.metrics.identification import draw_trials, identification_accuracy
+from seesay.models.base import Matcher
 from seesay.models.identifier import Identifier
-from seesay.training.batching import Indices
+from seesay.scoring import score_trials, similar_pictures
 from seesay.training.recipe import Recipe
-from seesay.training.sources import Source, SourceTask, require_pictures
+from seesay.training.sources import SourceTask, require_pictures
 from seesay.training.task import Loss
 
 N_CANDIDATES = 10
@@ -34,8 +33,6 @@ N_CANDIDATES = 10
 DEV_TRIALS = 2000
 FEWEST_WORDS = 2
 """Of a part of a sentence that is read in its place."""
-MOST_COMPARED = 8000
-"""Pictures of a collection among which similar ones are looked for."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Batch:
 class IdentifyingTask(SourceTask[Identifier]):
     """An identifier, the collections it learns from, and the collection it is measured on."""
 
-    def __init__(self, model: Identifier, sources: Sequence[Source], dev: Source, recipe: Recipe) -> None:
+    def __init__(self, model: Identifier, sources: Sequence[Examples], dev: Examples, recipe: Recipe) -> None:
         require_pictures(sources, recipe, "an identifier")
         for source in (*sources, dev):
             if len(source.collection) < 2:
@@ -129,45 +126,6 @@ def cut_part(sentence: str, rng: np.random.Generator) -> str:
     return " ".join(words[first : first + n])
 
 
-def similar_pictures(source: Source, n: int) -> Indices:
-    """Similar other pictures of each picture of a source, the nearest first: (n_images, at most n).
-
-    Of a large collection they are the nearest among a drawn part of it: comparing all with all would take as long as
-    an epoch.
-    """
-    assert source.table is not None
-    vectors = source.table.rows(range(len(source.table))).pooled.numpy()
-    bank = np.arange(len(vectors))
-    if len(vectors) > MOST_COMPARED:
-        bank = np.sort(np.random.default_rng(0).choice(len(vectors), MOST_COMPARED, replace=False))
-    found = bank[nearest(vectors, vectors[bank], n + 1)]
-    others = found != np.arange(len(found))[:, None]
-    # A picture that is not in the bank, or twice in the collection, is not among its own nearest.
-    others[others.all(axis=1), -1] = False
-    similar: Indices = found[others].reshape(len(found), -1)
-    return similar
-
-
-@torch.inference_mode()
-def score_trials(model: Identifier, source: Source, trials: Trials, *, n_at_once: int = 2048) -> Tensor:
-    """The logits of all candidates of trials: (n, k)."""
-    assert source.table is not None
-    n_candidates = trials.images.shape[1]
-    scores = torch.zeros(trials.images.shape)
-    with without_dropout(model):
-        images = model.encode_images(source.table.rows(range(len(source.table))))
-        used, place_of = np.unique(trials.texts, return_inverse=True)
-        sentences = [source.sentences[text] for text in used]
-        encoded = join_rows([model.encode_texts(sentences[start : start + 512]) for start in range(0, len(used), 512)])
-        assert isinstance(encoded, Sequences)
-        # Trials of like length go together: a batch is padded to its longest.
-        order = np.argsort(encoded.lengths.numpy()[place_of], kind="stable")
-        for some in np.array_split(order, max(1, -(-len(order) * n_candidates // n_at_once))):
-            candidates = images[torch.from_numpy(trials.images[some])]  # (n, k, dim)
-            scores[torch.from_numpy(some)] = model.choose(candidates, encoded[torch.from_numpy(place_of[some])])
-    return scores
-
-
 def fit_calibration(logits: Tensor) -> tuple[float, float, float]:
     """An identifier's `calibration`, from trials whose first candidate is right.
 
@@ -179,7 +137,7 @@ def fit_calibration(logits: Tensor) -> tuple[float, float, float]:
     return *match, fit_temperature(logits.numpy(), np.zeros(len(logits), int))
 
 
-def measure_identification(model: Identifier, source: Source, *, n_trials: int = DEV_TRIALS) -> dict[str, float]:
+def measure_identification(model: Identifier, source: Examples, *, n_trials: int = DEV_TRIALS) -> dict[str, float]:
     """Percent identified among two and ten, the cross-entropy of the latter, and how far probabilities are off."""
     n_candidates = min(N_CANDIDATES, len(source.collection))
     logits = score_trials(model, source, draw_trials(source.image_of, n_trials, n_candidates))

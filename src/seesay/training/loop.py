@@ -22,7 +22,7 @@ from typing import Literal
 import torch
 
 from seesay.errors import SeesayError
-from seesay.files import replace_atomically
+from seesay.system.files import replace_atomically
 from seesay.training.checkpoint import (
     Progress,
     load_checkpoint,

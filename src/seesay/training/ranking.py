@@ -5,27 +5,25 @@ has sentences alone it holds two sentences of the same picture, which have to fi
 picture in the batch are never counted against it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
-from seesay.cluster import Spread, spread_here
-from seesay.layers.sequences import Sequences, join_rows
+from seesay.data.examples import Examples, Indices
+from seesay.layers.sequences import Sequences
 from seesay.metrics.retrieval import retrieval_report
-from seesay.models.base import Matcher, without_dropout
+from seesay.models.base import Matcher
 from seesay.models.popularity import POPULARITY, gather_popularity
-from seesay.training.batching import Indices
+from seesay.scoring import encode_all, score_all
 from seesay.training.distributed import gather_shards, gather_with_own_gradient, spread_over_processes
 from seesay.training.losses import ranking_loss
 from seesay.training.recipe import Recipe
-from seesay.training.sources import Source, SourceTask
+from seesay.training.sources import SourceTask
 from seesay.training.task import Loss
 
 
@@ -44,7 +42,7 @@ class RankingTask(SourceTask[Matcher]):
 
     evaluates_together = True
 
-    def __init__(self, model: Matcher, sources: Sequence[Source], dev: Source, recipe: Recipe) -> None:
+    def __init__(self, model: Matcher, sources: Sequence[Examples], dev: Examples, recipe: Recipe) -> None:
         super().__init__(model, sources, dev, recipe)
         self._loss = ranking_loss(recipe.loss)
 
@@ -114,58 +112,3 @@ def gather_rows(side: Any, rank: int, world: int) -> Any:
         torch.cat(gather_shards(F.pad(side.words, (0, missing)), world)),
         lengths,
     )
-
-
-@torch.inference_mode()
-def score_all(
-    model: Matcher,
-    source: Source,
-    *,
-    batch: int = 256,
-    score: Callable[[Tensor, Any], Tensor] | None = None,
-    spread: Spread = spread_here,
-    encoding: Spread = spread_here,
-) -> Tensor:
-    """The scores of every picture and every sentence of a source: (n_images, n_texts).
-
-    Args:
-        score: From what the two encoders gave; `model.score` where nothing else is given.
-        spread: Where the scores are computed: by default here and at once, elsewhere a block of pictures at a time.
-        encoding: Where pictures and sentences are encoded.
-    """
-    with without_dropout(model):
-        images, texts = encode_all(model, source, batch=batch, encoding=encoding)
-        n_images = len(images)
-        n_at_once = max(1, n_images) if spread is spread_here else batch
-        blocks = [images[start : start + n_at_once] for start in range(0, n_images, n_at_once)]
-        return torch.cat(list(spread(partial(_ready_to_score, score or model.score, texts), blocks)))
-
-
-def encode_all(
-    model: Matcher, source: Source, *, batch: int = 256, encoding: Spread = spread_here
-) -> tuple[Tensor, Any]:
-    """Every picture and every sentence of a source as the model keeps them; see `score_all`."""
-    table = source.table
-    if table is None:
-        raise ValueError("a source without pictures has no scores")
-    n_images, n_texts = len(table), len(source.sentences)
-    with without_dropout(model), torch.inference_mode():
-        places = [range(start, min(start + batch, n_images)) for start in range(0, n_images, batch)]
-        images = torch.cat(list(encoding(lambda: lambda some: model.encode_images(table.rows(some)), places)))
-        # Sentences of like length go together: a batch is padded to its longest.
-        order = sorted(range(n_texts), key=lambda text: len(source.sentences[text].split()))
-        sentences = [
-            [source.sentences[text] for text in order[start : start + batch]] for start in range(0, n_texts, batch)
-        ]
-        encoded = list(encoding(lambda: model.encode_texts, sentences))
-        return images, join_rows(encoded)[torch.tensor(order).argsort()]
-
-
-def _ready_to_score(score: Callable[[Tensor, Any], Tensor], texts: Any) -> Callable[[Tensor], Tensor]:
-    """What scores a block of pictures with all sentences."""
-
-    def work(images: Tensor) -> Tensor:
-        with torch.inference_mode():
-            return score(images, texts)
-
-    return work

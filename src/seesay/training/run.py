@@ -9,14 +9,16 @@ from typing import Any
 import torch
 
 import seesay
+from seesay.data.examples import Examples, same_photo
 from seesay.errors import SeesayError
-from seesay.images.extraction import Progress, features_of
+from seesay.images.extraction import features_of
 from seesay.images.features import FeatureSpec
 from seesay.models import pretrained
 from seesay.models.base import Captioner, Weights, family_class
 from seesay.models.config import read_config
 from seesay.models.hmlstm import HMLSTM
 from seesay.models.identifier import Identifier
+from seesay.system.progress import Progress
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.alternating import AlternatingTask
 from seesay.training.captioning import CaptioningTask
@@ -27,7 +29,7 @@ from seesay.training.loop import Event, train
 from seesay.training.ranking import RankingTask
 from seesay.training.recipe import Recipe
 from seesay.training.snippets import read_snippets
-from seesay.training.sources import Source, read_source, same_photo
+from seesay.training.sources import read_source
 
 LearningTask = RankingTask | CaptioningTask | IdentifyingTask
 
@@ -62,13 +64,13 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningT
     return RankingTask(model, sources, dev, recipe)
 
 
-def _count_words(sources: list[Source], min_count: int) -> Vocabulary:
+def _count_words(sources: list[Examples], min_count: int) -> Vocabulary:
     """The words of all sources; a collection that is learned from in two ways counts its words once."""
     distinct = {source.collection.fingerprint(): source.collection.sentences for source in sources}
     return Vocabulary.build((text for sentences in distinct.values() for text in sentences), min_count)
 
 
-def _refuse_leaks(sources: list[Source], dev: Source) -> None:
+def _refuse_leaks(sources: list[Examples], dev: Examples) -> None:
     """A photo that is measured on is never learned from, whatever it is called; nor are its sentences alone."""
     assert dev.table is not None
     pictures = set(dev.table.keys)
@@ -115,7 +117,7 @@ def run_task(
     return pretrained.read_about(folder)
 
 
-def describe(recipe: Recipe, sources: list[Source], epochs: int) -> dict[str, Any]:
+def describe(recipe: Recipe, sources: list[Examples], epochs: int) -> dict[str, Any]:
     """What travels with the weights about how they were made; where pictures lay on the machine does not."""
     table = recipe.to_dict()
     for source in (*table["data"]["train"], table["data"]["dev"]):
@@ -142,5 +144,5 @@ def describe(recipe: Recipe, sources: list[Source], epochs: int) -> dict[str, An
     }
 
 
-def _key(source: Source) -> str:
+def _key(source: Examples) -> str:
     return f"{source.collection.name}/{source.collection.items[0].split}"

@@ -13,9 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seesay.alignment import box_overlaps, heat_maps
 from seesay.data import Collection
+from seesay.data.examples import Examples
 from seesay.errors import SeesayError
+from seesay.grounding.heat import box_overlaps, heat_maps
 from seesay.images.extraction import FeatureStore, FeatureTable, features_of
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes, fixed_regions
@@ -23,7 +24,7 @@ from seesay.models.aligner import Aligner, load_aligner
 from seesay.text.trees import noun_snippets, parse
 from seesay.text.vocabulary import END
 from seesay.training.recipe import SourceRecipe
-from seesay.training.sources import Source, read_whole_collection
+from seesay.training.sources import read_whole_collection
 
 REGIONS = "windows-100"
 """What a phrase may be laid on: selective search would take longer than all of the training."""
@@ -47,13 +48,13 @@ class RegionTable(FeatureTable):
         return Features(frames, parts=torch.from_numpy(self._regions[own]).float().unsqueeze(1))
 
 
-def read_snippets(recipe: SourceRecipe, spec: FeatureSpec) -> Source:
+def read_snippets(recipe: SourceRecipe, spec: FeatureSpec) -> Examples:
     """The snippets of what a recipe names, as examples."""
     if recipe.sentences_only:
         raise SeesayError(f"snippets of {recipe.source} are laid on pictures", allowed="sentences_only = false")
     collection = read_whole_collection(recipe)
     phrases, table = find_snippets(collection, recipe.snippets, spec)
-    return Source(collection, phrases, np.arange(len(phrases)), table, recipe.weight)
+    return Examples(collection, phrases, np.arange(len(phrases)), table, recipe.weight)
 
 
 @lru_cache(maxsize=1)  # runs of one process that are compared learn from the same snippets

@@ -6,13 +6,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 import seesay
-from seesay.library.address import is_address
-from seesay.library.likeness import Box
-from seesay.library.places import exists
-from seesay.library.search import Result
+from seesay.library.indexing.places import exists
+from seesay.library.ranking.likeness import Box
+from seesay.library.ranking.search import Result
 from seesay.library.status import Status
-from seesay.library.store import Failure, Photo, Tags
-from seesay.library.tags import shown_names
+from seesay.library.stores.address import is_address
+from seesay.library.tag_names import shown_names
+from seesay.library.types import Failure, Photo, Tags
 from seesay.web.indexing import Progress
 from seesay.web.photos import shown
 from seesay.web.seeing import SeenWord

@@ -7,10 +7,10 @@ from functools import partial
 
 from seesay.errors import SeesayError
 from seesay.library.library import Library
-from seesay.library.likeness import Part, Source
-from seesay.library.search import Result
-from seesay.library.store import Filter
-from seesay.library.tags import find_clues
+from seesay.library.ranking.likeness import Part, Source
+from seesay.library.ranking.search import Result
+from seesay.library.ranking.tags import find_clues
+from seesay.library.types import Filter
 from seesay.web.answers import ResultAnswer, SearchAnswer, StatusAnswer
 from seesay.web.indexing import Indexer
 from seesay.web.lanes import Lane

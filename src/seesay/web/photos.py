@@ -10,9 +10,9 @@ from pathlib import Path
 from PIL import Image
 
 from seesay.images.io import open_image
-from seesay.library.likeness import ChangedError, read_photo
-from seesay.library.store import Photo
-from seesay.remote import as_url
+from seesay.library.ranking.likeness import ChangedError, read_photo
+from seesay.library.types import Photo
+from seesay.system.remote import as_url
 
 SIDES = (64, 2560)
 """The smallest and the largest picture that can be asked for, in pixels of its longer side."""

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from fastapi import Query
 
-from seesay.library.filters import read_filter
-from seesay.library.likeness import Box, read_box
-from seesay.library.store import Filter
+from seesay.library.ranking.likeness import Box, read_box
+from seesay.library.stores.filters import read_filter
+from seesay.library.types import Filter
 
 LONGEST_QUERY = 500
 MOST_RESULTS = 100

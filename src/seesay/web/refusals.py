@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from seesay.errors import SeesayError
-from seesay.library.likeness import ChangedError, NotFoundError
+from seesay.library.ranking.likeness import ChangedError, NotFoundError
 from seesay.web.lanes import BusyError
 
 STATUSES: dict[type[SeesayError], int] = {NotFoundError: 404, ChangedError: 409, BusyError: 503}

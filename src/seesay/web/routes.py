@@ -7,9 +7,9 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi import Path as PathParameter
 
 from seesay.errors import SeesayError
-from seesay.library.likeness import Box, Part, find_photo
-from seesay.library.search import SORTS
-from seesay.library.store import Filter
+from seesay.library.ranking.likeness import Box, Part, find_photo
+from seesay.library.ranking.search import SORTS
+from seesay.library.types import Filter
 from seesay.web import answers
 from seesay.web.desk import Desk, Question
 from seesay.web.photos import SIDES, draw_photo

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.library.calibration import content_words
 from seesay.library.library import Library
-from seesay.library.rescoring import AlignerRescorer
-from seesay.library.store import Photo
+from seesay.library.ranking.calibration import content_words
+from seesay.library.ranking.rescoring import AlignerRescorer
+from seesay.library.types import Photo
 from seesay.web.photos import open_photo
 
 if TYPE_CHECKING:
-    from seesay.captioning import Caption
+    from seesay.captioning.sentences import Caption
     from seesay.images.features import Features
     from seesay.models.base import Captioner, Matcher
 
@@ -79,7 +79,7 @@ class Seer:
     @cached_property
     def captioner(self) -> "Captioner | None":
         """What writes captions; None where nothing that can is installed."""
-        from seesay.captioning import DEFAULT
+        from seesay.captioning.captions import DEFAULT
         from seesay.models.pretrained import installed, load_captioner
 
         if self._wanted is not None:
@@ -99,7 +99,7 @@ class Seer:
         with self._lock:
             if self.captioner is None:
                 return None, []
-            from seesay.captioning import caption_images
+            from seesay.captioning.captions import caption_images
 
             (captions,) = caption_images(self.captioner, self._see(photo, self.captioner), n_best=n)
             return self.captioner.weights.name if self.captioner.weights else None, captions
@@ -110,8 +110,8 @@ class Seer:
         Raises:
             SeesayError: The library's model cannot say.
         """
-        from seesay.alignment import box_overlaps
         from seesay.explain.regions import as_heat, place_in_words, word_maps
+        from seesay.grounding.heat import box_overlaps
         from seesay.images.regions import windows
 
         words = [_understand(text, self.library) for text in sentence.split()]

@@ -1,0 +1,1 @@
+"""Sentences about pictures: decoding, settings, reranking by consensus."""

@@ -1,0 +1,123 @@
+"""`seesay magnitudes`: which words and regions count most for a model (DVSA supplement, Table 1 and Figure 1)."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seesay.cli.pictures import require_drawable
+
+if TYPE_CHECKING:
+    from seesay.data import Collection
+    from seesay.grounding.magnitudes import WordMagnitude
+    from seesay.models.aligner import Aligner
+
+
+def magnitudes(
+    data: Annotated[str, typer.Option("--data", "-d", help="A collection: a path or a name under SEESAY_DATA.")],
+    split: Annotated[str, typer.Option(help="train, dev, test, or all.")] = "test",
+    images: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder of the pictures, where they lie elsewhere.")
+    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
+    ] = "dvsa",
+    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Words, and regions, of each kind.")] = 20,
+    min_count: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How often a word has to occur to be listed.")
+    ] = 5,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw the longest and shortest regions.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:  # fmt: skip
+    """List the words whose vectors are longest and shortest, and draw such regions.
+
+    A length is counted in lengths of the sentence's average word. Words that can be seen should be long and words that
+    only hold a sentence together short, much as rare words have a high idf: the correlation of both is printed too.
+    """
+    from seesay import data as collections
+    from seesay.errors import SeesayError
+    from seesay.grounding.magnitudes import spearman, word_magnitudes
+    from seesay.models.aligner import load_aligner
+
+    if output is not None:
+        require_drawable(output)
+    collection = collections.load(data, images=images)
+    collection = collection if split == "all" else collection.split(split)
+    aligner = load_aligner(model)
+    rows = word_magnitudes(aligner, collection.sentences, min_count=min_count)
+    if len(rows) < 2:
+        raise SeesayError(
+            f"{len(rows)} words of {collection.name} are known and occur {min_count} times", hint="--min-count 1"
+        )
+    correlation = spearman([row.magnitude for row in rows], [row.idf for row in rows])
+    if output is not None:
+        _draw(output, aligner, collection, n, quiet=as_json)
+    if as_json:
+        _print_json(model, collection.name, split, rows, n, correlation, output)
+        return
+    _print_table(rows, n)
+    typer.echo(f"rank correlation with the idf of {len(rows):,} words: {correlation:.2f}")
+    if output is not None:
+        typer.echo(f"drawn in {output}", err=True)
+
+
+def _draw(output: Path, aligner: "Aligner", collection: "Collection", n: int, *, quiet: bool) -> None:
+    """The longest regions in the upper rows, the shortest in the lower ones, at most one of a picture in each."""
+    import torch
+
+    from seesay.cli.progress import progress_bar
+    from seesay.drawing.sheets import Cell, draw_sheet, save_picture
+    from seesay.images.crops import cut_out
+    from seesay.images.extraction import features_of
+    from seesay.images.io import open_image
+
+    paths = collection.images
+    with progress_bar(f"features of {collection.name}", quiet=quiet) as on_progress:
+        table = features_of(paths, aligner.feature_spec, aligner.outputs, on_progress=on_progress)
+    with torch.inference_mode():
+        parts = [table.rows(range(start, min(start + 256, len(table)))) for start in range(0, len(table), 256)]
+        lengths = torch.cat([aligner.encode_regions(part, aligner.boxes).norm(dim=-1) for part in parts])  # (n, N)
+    columns = min(10, n, len(paths))
+    cells, labels = [], []
+    for name, sign in (("longest", 1), ("shortest", -1)):
+        best, region = (sign * lengths).max(1)
+        order = best.argsort(descending=True, stable=True)[: columns * max(1, n // columns)].tolist()
+        pictures = [cut_out(open_image(paths[place]), aligner.boxes[region[place]]) for place in order]
+        notes = [f"{float(lengths[place, region[place]]):.2f}" for place in order]
+        cells += [Cell(picture, "", note) for picture, note in zip(pictures, notes, strict=True)]
+        labels += [name, *[""] * (len(order) // columns - 1)]
+    sheet = draw_sheet(cells, columns, row_labels=labels, width=140, shape=1.0, crop=True)
+    save_picture(sheet, output)
+
+
+def _print_json(
+    model: str, data: str, split: str, rows: list["WordMagnitude"], n: int, correlation: float, output: Path | None
+) -> None:
+    def table(some: list["WordMagnitude"]) -> list[dict[str, Any]]:
+        return [
+            {"word": row.word, "magnitude": round(row.magnitude, 4), "count": row.count, "idf": round(row.idf, 4)}
+            for row in some
+        ]
+
+    report: dict[str, Any] = {"model": model, "data": data, "split": split, "words": len(rows)}
+    report |= {"spearman_idf": round(correlation, 4), "longest": table(rows[:n]), "shortest": table(rows[::-1][:n])}
+    if output is not None:
+        report["picture"] = str(output)
+    typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+
+
+def _print_table(rows: list["WordMagnitude"], n: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("shortest", "longest"):
+        table.add_column("length", justify="right")
+        table.add_column(f"{name} words", overflow="fold")
+    for short, long in zip(rows[::-1][:n], rows[:n], strict=True):
+        table.add_row(Text(f"{short.magnitude:.2f}"), Text(short.word), Text(f"{long.magnitude:.2f}"), Text(long.word))
+    Console().print(table)

@@ -1,0 +1,1 @@
+"""The commands that people use on their photos."""

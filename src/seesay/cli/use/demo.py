@@ -1,0 +1,94 @@
+"""`seesay demo`: what seesay does, on photos that came with it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from seesay.library.library import Library
+    from seesay.library.types import Photo
+    from seesay.web.seeing import Seer
+
+QUERIES = ("a cup of coffee on a table", "a close up of a cat", "espresso")
+CAPTIONED = ("cat.jpg", "coffee.jpg", "photographer.jpg")
+EXPLAINED = ("photographer.jpg", "a man with a camera on a tripod")
+
+
+def demo(
+    serve: Annotated[bool, typer.Option("--serve", help="Show the photos as a web page until Ctrl-C.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Of that page.")] = 8765,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Draw what the words speak of: PNG, JPEG or WebP."),
+    ] = None,
+) -> None:
+    """Search, caption and explain a few sample photos, which came with seesay and are free. Nothing is kept."""
+    from tempfile import TemporaryDirectory
+
+    import seesay
+    from seesay.cli.use.index import progress_when_needed
+    from seesay.library.library import Library
+    from seesay.web.seeing import Seer
+
+    samples = Path(seesay.__file__).parent / "samples"
+    with TemporaryDirectory(prefix="seesay-demo-") as folder, Library(folder, model="vse") as library:
+        with progress_when_needed("indexing the sample photos", quiet=False) as on_progress:
+            done = library.index(samples, on_progress=on_progress)
+        typer.echo(f"{done.n_found} sample photos in {samples}")
+        seer = Seer(library)
+        photos = {photo.path.name: photo for photo in library.latest(1000)}
+        _search(library)
+        _caption(seer, photos)
+        _explain(seer, photos, output)
+        if serve:
+            _serve(library, port)
+        else:
+            typer.echo(f"\nThe same as a web page: seesay demo --serve, then http://127.0.0.1:{port}/")
+
+
+def _search(library: "Library") -> None:
+    for query in QUERIES:
+        typer.echo(f'\n$ seesay search "{query}"')
+        for result in library.search(query, top=2):
+            score = f"{100 * result.score:3.0f} % {result.word:<8}" if result.word else f"{result.score:5.2f}"
+            typer.echo(f"{score}  {result.path.name}")
+
+
+def _caption(seer: "Seer", photos: "dict[str, Photo]") -> None:
+    typer.echo(f"\n$ seesay caption {' '.join(CAPTIONED)}")
+    for name in CAPTIONED:
+        model, captions = seer.captions(photos[name], 1)
+        if model is None:
+            typer.echo("seesay: no weights that write captions are installed", err=True)
+            return
+        typer.echo(f"{name}: {captions[0].text}")
+
+
+def _explain(seer: "Seer", photos: "dict[str, Photo]", output: Path | None) -> None:
+    name, sentence = EXPLAINED
+    typer.echo(f'\nWhat "{sentence}" speaks of in {name}:')
+    words = [word for word in seer.explain(photos[name], sentence) if word.heat is not None]
+    for word in words:
+        likely = "" if word.probability is None else f"{100 * word.probability:3.0f} %  "
+        typer.echo(f"{word.text:<8}  {likely}{word.place}")
+    if output is not None:
+        from seesay.drawing.overlay import draw_heat
+        from seesay.drawing.sheets import Cell, draw_sheet, save_picture
+        from seesay.images.io import open_image
+
+        image = open_image(photos[name].path)
+        cells = [Cell(draw_heat(image, word.heat), word.text) for word in words if word.heat is not None]
+        save_picture(draw_sheet(cells, columns=len(cells), title=sentence), output)
+        typer.echo(f"seesay: drawn to {output}", err=True)
+
+
+def _serve(library: "Library", port: int) -> None:
+    from seesay.web.access import Access
+    from seesay.web.server import serve
+
+    def on_ready(address: str) -> None:
+        typer.echo(f"\n{address}")
+        typer.echo("seesay: Ctrl-C ends it", err=True)
+
+    serve(library, Access.for_host("127.0.0.1"), port, on_ready=on_ready)

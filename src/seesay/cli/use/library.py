@@ -1,0 +1,135 @@
+"""`seesay library`: what the library holds, and how to mend it."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seesay.cli.use.index import Place, complain, describe, printable, progress_when_needed
+from seesay.system.remote import as_url
+
+app = typer.Typer(help="See what the library of photos holds, and mend it.", no_args_is_help=True)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+
+
+@app.command()
+def status(library: Place = None, as_json: AsJson = False) -> None:
+    """Say where the library is, what is in it, and whether it fits the installed weights."""
+    from seesay.library.indexing.places import exists
+    from seesay.library.library import Library
+
+    with Library(library) as opened:
+        found = opened.status()
+    if as_json:
+        table = {
+            "library": found.name,
+            "fingerprint": asdict(found.fingerprint) if found.fingerprint else None,
+            "agrees": found.agrees,
+            "stages": dict(found.stages),
+            **asdict(found.counts),
+            "folders": [
+                {
+                    "folder": as_url(folder.path),
+                    "exclude": folder.exclude,
+                    "exists": exists(folder.path),
+                    **asdict(counts),
+                }
+                for folder, counts in found.folders
+            ],
+        }
+        typer.echo(json.dumps(table, indent=2))
+    else:
+        typer.echo(f"library   {found.name}")
+        typer.echo(f"photos    {found.counts.photos:,} ({found.counts.contents:,} different)")
+        typer.echo(f"unusable  {found.counts.failures:,}")
+        if found.fingerprint:
+            typer.echo(f"model     {found.fingerprint.model} ({found.fingerprint.features})")
+        for stage, name in found.stages.items():
+            typer.echo(f"{stage:<9} {name}")
+        for folder, counts in found.folders:
+            absent = "" if exists(folder.path) else ", not there"
+            left_out = f", without {', '.join(folder.exclude)}" if folder.exclude else ""
+            typer.echo(f"folder    {printable(folder.path)}: {counts.photos:,} photos{absent}{left_out}")
+        if not found.folders:
+            typer.echo("seesay: no folder is indexed yet; try: seesay index ~/Pictures", err=True)
+        if found.could_look_again:
+            typer.echo(
+                "seesay: a model that looks again is installed; to search by it: seesay library rebuild", err=True
+            )
+    if not found.agrees:
+        typer.echo("seesay: the weights have changed since; try: seesay library rebuild", err=True)
+        raise typer.Exit(1)
+
+
+@app.command()
+def failures(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FOLDER…]", help="Only files below these folders.")
+    ] = None,
+    library: Place = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the files that could not be used, with the reasons; they are tried again when they change."""
+    from seesay.library.library import Library
+
+    with Library(library) as opened:
+        found = opened.failures(folders or ())
+    if as_json:
+        rows = [{"path": as_url(failure.path), "reason": failure.reason, "hint": failure.hint} for failure in found]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    for failure in found:
+        typer.echo(f"{printable(failure.path)}: {failure.reason}")
+    for hint in dict.fromkeys(failure.hint for failure in found if failure.hint):
+        typer.echo(f"try for {sum(failure.hint == hint for failure in found):,} of them: {hint}", err=True)
+
+
+@app.command()
+def forget(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Folders that need not exist any more.")],
+    library: Place = None,
+) -> None:
+    """Remove folders from the library; the photos themselves stay where they are."""
+    from seesay.library.library import Library
+
+    with Library(library) as opened:
+        for folder in folders:
+            typer.echo(f"{printable(folder)}: {opened.forget(folder):,} photos forgotten")
+
+
+@app.command()
+def rebuild(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FOLDER…]", help="What to index where the library is too damaged to know it."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights, by default those it was made with.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=0, metavar="N", help="Threads; 0 takes one per core.")] = 0,
+    library: Place = None,
+) -> None:
+    """Encode every photo again: after a change of weights, or where the library is damaged.
+
+    Stopped in the middle, `seesay index` goes on where it was.
+    """
+    from seesay.library.indexing.places import library_place
+    from seesay.library.library import Library
+    from seesay.library.stores.database import recover
+
+    place = library_place(library)
+    if isinstance(place, Path) and (kept := recover(place)):
+        typer.echo(f"seesay: the damaged library is kept as {kept}", err=True)
+    failed = False
+    with Library(library, model=model) as opened:
+        with progress_when_needed("encoding again", quiet=False) as on_progress:
+            reports = opened.rebuild(folders or (), workers=workers, on_progress=on_progress)
+        for folder, done in reports.items():
+            typer.echo(f"{printable(folder)}: {describe(done)}")
+            complain(done)
+            failed = failed or bool(done.failures)
+    if failed:
+        raise typer.Exit(1)

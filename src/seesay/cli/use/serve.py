@@ -1,0 +1,68 @@
+"""`seesay serve`: the library as a web page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seesay.cli.use.index import Place
+
+
+def serve(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FOLDER…]", help="Folders of photos to index as well; those that are known stay."),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen: 0.0.0.0 lets others in, who need the token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 takes one that is free.")] = 8765,
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--name", metavar="NAME", help="A name by which others reach this machine. Repeatable."),
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOKEN", envvar="SEESAY_TOKEN", show_envvar=False,
+            help="Needed to see the page; where others may come in, one is made up. Also SEESAY_TOKEN.",
+        ),
+    ] = None,
+    every: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="How often to look for new photos; 0 only when asked.")
+    ] = 300,
+    captioner: Annotated[
+        str | None,
+        typer.Option("--captioner", metavar="WEIGHTS", help="Weights that write captions; by default what is there."),
+    ] = None,
+    browse: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    library: Place = None,
+) -> None:  # fmt: skip
+    """Show the library as a web page: search as you type, and see why a photo was found. Ctrl-C ends it.
+
+    The page works offline, and only this machine can see it unless --host says otherwise.
+    """
+    from seesay.library.indexing.places import resolve_folder
+    from seesay.library.library import Library
+    from seesay.web.access import Access, is_loopback
+    from seesay.web.server import serve as run
+
+    access = Access.for_host(host, names=names or (), token=token)
+    paths = [resolve_folder(folder) for folder in folders or ()]
+
+    def on_ready(address: str) -> None:
+        typer.echo(address)
+        if not is_loopback(host):
+            typer.echo(
+                "seesay: whoever has this address sees your photos, and what is sent is not encrypted; "
+                "outside your own network put a server with HTTPS in front",
+                err=True,
+            )
+        typer.echo("seesay: Ctrl-C ends it", err=True)
+        if browse:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    with Library(library) as opened:
+        run(opened, access, port, folders=paths, every=every, captioner=captioner, on_ready=on_ready)

@@ -1,0 +1,1 @@
+"""Pictures for people: overlays, sheets, maps, trees, plots."""

@@ -1,0 +1,1 @@
+"""Where: regions for words and phrases, and phrases for regions."""

@@ -1,0 +1,126 @@
+"""Heat maps of words and phrases, and the points and boxes that fit them.
+
+Every cell of a picture's feature map is a small region, so a word or a phrase has a heat map, whose hottest place is
+pointed at. A box should hold what is hot and nothing else: the one that is drawn overlaps the heated part of the
+picture best, as IoU counts it.
+"""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from seesay.images.features import Features
+from seesay.images.regions import Boxes, region_weights, whole_and_grid
+from seesay.metrics.grounding import box_iou, peaks
+from seesay.models.aligner import Aligner
+
+Scores = NDArray[np.float32] | NDArray[np.float64]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+BLUR = 1.0
+"""Width of the bell, in cells, that heat is spread with before its hottest place is looked for; chosen on dev."""
+FLOOR = -0.25
+"""Where a place begins to be hot, in deviations from the mean of its map; chosen on dev."""
+RAMP = 1.0
+"""From there to where it is wholly hot, in deviations; chosen on dev."""
+AREA_POWER = 0.6
+"""What the area of a box counts for, to this power: 1 is IoU itself, less is kind to large boxes; chosen on dev."""
+
+
+@torch.inference_mode()
+def heat_maps(model: Aligner, features: Features, vectors: Tensor) -> Floats:
+    """How well each cell of one picture's feature map suits vectors of words or phrases: (n, D) → (n, h, w).
+
+    Args:
+        model: Any matcher that knows regions.
+        features: Of one picture, with its map.
+        vectors: Of words, or sums of such vectors for phrases.
+    """
+    if len(features) != 1 or features.map is None:
+        raise ValueError(f"heat maps are of one picture with its map, not of {len(features)}")
+    _, height, width, _ = features.map.shape
+    cells = model.encode_regions(features, whole_and_grid(height, width)[1:])[0]  # (h · w, D)
+    heat: Floats = (vectors @ cells.T).view(len(vectors), height, width).double().numpy()
+    return heat
+
+
+def point_at(heat: Scores, blur: float = BLUR) -> Floats:
+    """The hottest place of each map as x, y fractions, after spreading its heat a little: (n, h, w) → (n, 2).
+
+    Example:
+        >>> point_at(np.array([[[0, 0, 0, 0], [0, 0, 3, 0]]])).tolist()
+        [[0.625, 0.75]]
+    """
+    points: Floats = peaks(_bell(heat.shape[1], blur) @ heat @ _bell(heat.shape[2], blur).T)
+    return points
+
+
+def box_overlaps(
+    heat: Scores, boxes: Boxes, *, floor: float = FLOOR, ramp: float = RAMP, area_power: float = AREA_POWER
+) -> Floats:
+    """How well each box fits the heated part of each map: (n, h, w), (N, 4) → (n, N), 0 to 1.
+
+    Every place is hot to some degree p from 0 to 1. The overlap is Σ_inside p / (area + Σ_outside p): the IoU of the
+    box and the hot places, if these are wholly hot and `area_power` is 1.
+
+    Args:
+        heat: Of words or phrases in one picture.
+        boxes: Candidates in the same picture.
+        floor: Where p begins to rise, in standard deviations from the mean of a map.
+        ramp: The deviations from there to p = 1; above 0.
+        area_power: The power of the area in the denominator.
+
+    Example:
+        >>> heat = np.array([[[0.0, 0.0, 4.0, 4.0]]])
+        >>> boxes = np.array([[0, 0, 1, 1], [0.5, 0, 1, 1], [0.75, 0, 1, 1]], np.float32)
+        >>> box_overlaps(heat, boxes, area_power=1).tolist()  # the right half is hot
+        [[0.5, 1.0, 0.5]]
+    """
+    n, height, width = heat.shape
+    flat = heat.reshape(n, -1)
+    deviation = np.maximum(flat.std(axis=1, keepdims=True), TINY)
+    hot = (((flat - flat.mean(axis=1, keepdims=True)) / deviation - floor) / ramp).clip(0, 1)  # (n, h · w)
+    area = ((boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])).astype(np.float64)
+    inside = (hot @ region_weights(boxes, height, width).T) * area  # (n, N)
+    overlaps: Floats = inside / (area**area_power + hot.mean(axis=1, keepdims=True) - inside)
+    return overlaps
+
+
+def best_boxes(overlaps: Scores, boxes: Boxes, n: int = 1, *, overlap: float = 0.5) -> Indices:
+    """The n boxes that fit best, no two of which overlap by more than `overlap` (IoU), the best first."""
+    kept: list[int] = []
+    for place in np.argsort(-np.asarray(overlaps, np.float64), kind="stable"):
+        if len(kept) == n:
+            break
+        if not kept or box_iou(boxes[place : place + 1], boxes[kept]).max() <= overlap:
+            kept.append(int(place))
+    return np.array(kept, np.intp)
+
+
+@torch.inference_mode()
+def salient_boxes(model: Aligner, features: Features, boxes: Boxes, n: int, *, overlap: float = 0.4) -> Indices:
+    """The n boxes of one picture that people would talk about, the longest vectors first (DVSA supplement, section 1).
+
+    Args:
+        model: Any matcher that knows regions.
+        features: Of one picture, with its map.
+        boxes: Candidates.
+        n: How many; fewer where the others overlap those.
+        overlap: The IoU above which two boxes show the same.
+    """
+    return best_boxes(model.encode_regions(features, boxes)[0].norm(dim=-1).numpy(), boxes, n, overlap=overlap)
+
+
+def _bell(n: int, width: float) -> Floats:
+    """A matrix that spreads a row of n numbers by a bell curve, with all of its weight inside: (n, n)."""
+    if width == 0:
+        return np.eye(n)
+    places = np.arange(n)
+    bell = np.exp(-0.5 * ((places[:, None] - places) / width) ** 2)
+    spread: Floats = bell / bell.sum(axis=1, keepdims=True)
+    return spread
+
+
+TINY = 1e-12

@@ -1,0 +1,1 @@
+"""From folders of photos to what the library keeps of them."""

@@ -1,0 +1,125 @@
+"""Where things are: the library itself, the folders of photos, and what is left out of them."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from seesay.errors import SeesayError
+from seesay.library.indexing.ignoring import pattern_for
+from seesay.library.stores.address import is_address
+from seesay.library.stores.store import Store
+from seesay.library.types import Folder
+from seesay.system import remote
+
+
+def library_place(chosen: Path | str | None = None) -> Path | str:
+    """Where a person's library is: a folder, or the address of a server.
+
+    Args:
+        chosen: By default `SEESAY_LIBRARY`, else the user's data folder.
+    """
+    chosen = chosen or os.environ.get("SEESAY_LIBRARY")
+    if chosen:
+        return str(chosen) if is_address(chosen) else remote.as_path(chosen).expanduser()
+    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(base).expanduser() / "seesay" / "library"
+
+
+def open_store(place: Path | str) -> Store:
+    """The store that lies at a place; a folder that is not there is made."""
+    if isinstance(place, Path):
+        from seesay.library.stores.sqlite import SqliteStore
+
+        return SqliteStore(place)
+    try:
+        import pgvector.psycopg  # noqa: F401
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise SeesayError("a library on a server needs more packages", hint="pip install 'seesay[postgres]'") from error
+    from seesay.library.stores.postgres import PostgresStore
+
+    return PostgresStore(place)
+
+
+def absolute(folder: Path | str) -> Path:
+    """An absolute path without links in it, which need not exist; one of object storage stays what it is."""
+    folder = remote.as_path(folder)
+    return folder if remote.is_remote(folder) else Path(folder).expanduser().resolve()
+
+
+def exists(folder: Path) -> bool:
+    """Whether a folder is there at the moment, on a disk or in object storage that answers."""
+    try:
+        return _exists(folder)
+    except remote.UnreachableError:
+        return False
+
+
+def _exists(folder: Path) -> bool:
+    return remote.exists(folder) if remote.is_remote(folder) else folder.is_dir()
+
+
+def resolve_folder(folder: Path | str) -> Path:
+    """The folder that a person means, checked to exist."""
+    try:
+        path = absolute(folder)
+        if _exists(path):
+            return path
+    except (OSError, ValueError) as error:  # a name too long, or with a null in it
+        raise SeesayError(f"there is no folder {str(folder)!r}: {error}") from error
+    what = "is a file" if not remote.is_remote(path) and path.exists() else "does not exist"
+    raise SeesayError(f"the folder {folder} {what}", allowed="a folder that holds photos")
+
+
+def without(folder: Folder, part: Path) -> Folder:
+    """A folder that leaves out a part of it, where that is one."""
+    if not part.is_relative_to(folder.path):
+        return folder
+    return replace(folder, exclude=tuple(dict.fromkeys([*folder.exclude, pattern_for(part, folder.path)])))
+
+
+def root_of(path: Path, folders: Sequence[Folder], exclude: Sequence[str] | None = None) -> tuple[Folder, list[Folder]]:
+    """The indexed folder that a path belongs to, and the folders that are indexed from then on.
+
+    Args:
+        path: Itself, where no folder holds it: it then takes the place of those inside it.
+        exclude: Patterns of what is left out of it, in place of those that it has.
+
+    Raises:
+        SeesayError: It lies in an indexed folder, whose patterns are not its own to choose.
+
+    Example:
+        >>> root, folders = root_of(Path("/photos"), [Folder(Path("/photos/2019"), ("*.tif",)), Folder(Path("/scans"))])
+        >>> root, len(folders)
+        (Folder(path=PosixPath('/photos'), exclude=('/2019/**/*.tif',)), 2)
+    """
+    for known in folders:
+        if path == known.path:
+            changed = known if exclude is None else replace(known, exclude=tuple(exclude))
+            return changed, [changed if folder is known else folder for folder in folders]
+        if path.is_relative_to(known.path):
+            if exclude:
+                raise SeesayError(
+                    f"{path} lies in {known.path}, which is indexed as a whole",
+                    hint=f"seesay index {known.path} --exclude PATTERN",
+                )
+            return known, [*folders]
+    inner = [folder for folder in folders if folder.path.is_relative_to(path)]
+    kept = [pattern for folder in inner for pattern in rebased(folder, path)]
+    added = Folder(path, (*(exclude or ()), *kept))
+    return added, [*(folder for folder in folders if folder not in inner), added]
+
+
+def rebased(folder: Folder, outer: Path) -> list[str]:
+    """A folder's patterns as they are written from a folder above it.
+
+    Example:
+        >>> rebased(Folder(Path("/photos/2019"), ("*.tif", "/drafts/")), Path("/photos"))
+        ['/2019/**/*.tif', '/2019/drafts/']
+    """
+    start = f"/{folder.path.relative_to(outer)}"
+    return [
+        f"{start}/{pattern.lstrip('/')}" if "/" in pattern.rstrip("/") else f"{start}/**/{pattern}"
+        for pattern in folder.exclude
+    ]

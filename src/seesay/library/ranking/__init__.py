@@ -1,0 +1,1 @@
+"""From a query to photos in their order, with calibrated scores."""

@@ -1,0 +1,1 @@
+"""Where a library is kept: SQLite on this machine, or PostgreSQL."""

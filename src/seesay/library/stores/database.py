@@ -1,0 +1,133 @@
+"""The library's SQLite file: a connection per thread, transactions, and errors that say what to do."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from seesay.errors import SeesayError
+from seesay.library.stores.address import check_folder
+from seesay.library.stores.migrations import migrate
+
+FILE = "library.db"
+_PATIENCE = 30.0  # seconds that a writer waits for another one's batch
+
+_ELSEWHERE = "choose another place by SEESAY_LIBRARY"
+_MEANINGS = {
+    "FULL": ("cannot be written: the disk is full", "make room; the same command goes on where it was"),
+    "IOERR": ("cannot be read or written: the disk reports an error", "check the disk, and that there is room on it"),
+    "READONLY": ("may only be read", _ELSEWHERE),
+    "CANTOPEN": ("cannot be opened", _ELSEWHERE),
+    "PERM": ("may not be opened", _ELSEWHERE),
+    "BUSY": (f"has been busy for {_PATIENCE:.0f} seconds with what another program writes", "try again"),
+    "LOCKED": ("is locked by another program", "try again"),
+    "CORRUPT": ("is damaged", "seesay library rebuild FOLDER"),
+    "NOTADB": ("is damaged: its file is no database", "seesay library rebuild FOLDER"),
+}
+
+
+class Database:
+    """The file `library.db` of a folder, created where it is not there. Any thread may use it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     database = Database(Path(folder))
+        ...     with database.transaction() as connection:
+        ...         _ = connection.execute("INSERT INTO about VALUES ('epoch', '1')")
+        ...     database.rows("SELECT * FROM about WHERE key = ?", "epoch")
+        [('epoch', '1')]
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = check_folder(folder)
+        self._own = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        try:
+            folder.mkdir(0o700, parents=True, exist_ok=True)  # thumbnails are nobody else's business
+        except OSError as error:
+            raise SeesayError(
+                f"cannot keep a library in {folder}: {error.strerror or error}", hint=_ELSEWHERE
+            ) from error
+        self._connection()
+
+    def _connection(self) -> sqlite3.Connection:
+        """This thread's own."""
+        connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
+        if connection is not None:
+            return connection
+        with self._errors():
+            connection = sqlite3.connect(
+                self.folder / FILE, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            try:
+                migrate(connection, str(self.folder))
+                connection.execute("PRAGMA journal_mode = WAL")
+                # A commit survives the end of the process; a power cut may cost the last ones and never more.
+                connection.execute("PRAGMA synchronous = NORMAL")
+                connection.execute("PRAGMA foreign_keys = ON")
+            except BaseException:
+                connection.close()
+                raise
+        self._connections.append(connection)
+        self._own.connection = connection
+        return connection
+
+    def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """All rows that a query gives."""
+        connection = self._connection()
+        with self._errors():
+            return connection.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
+        """All of the block or nothing of it; `DEFERRED` to read several things at one moment."""
+        connection = self._connection()
+        with self._errors():
+            connection.execute(f"BEGIN {kind}")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:  # a full disk has rolled it back already
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Say what SQLite's errors mean for the person who runs into them."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_").partition("_")[0]
+            what, hint = _MEANINGS.get(code, (f"does not answer: {error}", "seesay library status"))
+            raise SeesayError(f"the library {self.folder} {what}", hint=hint) from error
+
+    def close(self) -> None:
+        """Close the connections of all threads; the next use opens another."""
+        for connection in self._connections:
+            connection.close()
+        self._connections.clear()
+        self._own = threading.local()
+
+
+def recover(folder: Path) -> Path | None:
+    """Set aside a library that is too damaged to be opened; says where it is then, None where all is well."""
+    try:
+        Database(folder).close()
+    except SeesayError as error:
+        if "is damaged" not in error.what:
+            raise
+        return set_aside(folder)
+    return None
+
+
+def set_aside(folder: Path) -> Path | None:
+    """Move a library that cannot be read out of the way; says where it is then, None where there was none."""
+    if not (folder / FILE).exists():
+        return None
+    for suffix in ("-wal", "-shm"):
+        (folder / f"{FILE}{suffix}").unlink(missing_ok=True)
+    return (folder / FILE).replace(folder / f"{FILE}.damaged")

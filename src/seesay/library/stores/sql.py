@@ -1,0 +1,182 @@
+"""The verbs of a store that every SQL database answers alike."""
+
+import json
+import uuid
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seesay.library.stores.conditions import Dialect, below, conditions
+from seesay.library.stores.store import Store
+from seesay.library.types import (
+    STAGES,
+    Counts,
+    Failure,
+    File,
+    Filter,
+    Fingerprint,
+    Folder,
+    Photo,
+    Tags,
+    Vector,
+    as_path,
+)
+
+_PHOTO = "p.id, p.path, p.content, p.size, p.mtime_ns, p.date, c.width, c.height, c.taken, c.camera"
+_JOINED = "photos p JOIN contents c ON c.id = p.content"
+UNUSED = "NOT EXISTS (SELECT 1 FROM photos WHERE content = contents.id)"
+"""That no photo has a content any more."""
+PUT_PHOTO = (
+    "INSERT INTO photos (path, size, mtime_ns, date, content) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime_ns = excluded.mtime_ns, "
+    "date = excluded.date, content = excluded.content"
+)
+
+
+class SqlStore(Store):
+    """Reading, for stores whose tables are those of `seesay.library.stores.migrations`."""
+
+    dialect: ClassVar[Dialect]
+
+    @abstractmethod
+    def _rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """All rows that a query gives; its values are written `?`."""
+
+    def fingerprint(self) -> Fingerprint | None:
+        return self._fingerprint("fingerprint")
+
+    def stages(self) -> dict[str, Fingerprint]:
+        return {stage: found for stage in STAGES if (found := self._fingerprint(stage))}
+
+    def _fingerprint(self, key: str) -> Fingerprint | None:
+        found = self._rows("SELECT value FROM about WHERE key = ?", key)
+        return Fingerprint(**json.loads(found[0][0])) if found and found[0][0] else None
+
+    def folders(self) -> list[Folder]:
+        rows = self._rows("SELECT path, exclude FROM folders ORDER BY path")
+        return [Folder(as_path(path), tuple(json.loads(exclude))) for path, exclude in rows]
+
+    def files(self, folder: Path) -> dict[bytes, File]:
+        passes, parameters = below([folder])
+        known: dict[bytes, File] = {}
+        for table in ("photos", "failures"):
+            rows = self._rows(f"SELECT path, size, mtime_ns FROM {table} WHERE {passes}", *parameters)
+            known.update((row[0], File(*row)) for row in rows)
+        return known
+
+    def contents(self, where: Filter) -> list[int]:
+        """Those that have a photo which passes a filter."""
+        passes, parameters = conditions(where, self.dialect)
+        return [content for (content,) in self._rows(f"SELECT p.content FROM {_JOINED} WHERE {passes}", *parameters)]
+
+    def photos_of(self, contents: Iterable[int], where: Filter) -> dict[int, list[Photo]]:
+        """The photos of contents that pass a filter, the oldest id first, by content."""
+        passes, parameters = conditions(where, self.dialect)
+        rows = self._rows(
+            f"SELECT {_PHOTO} FROM {_JOINED} WHERE p.content {self.dialect.one_of} AND {passes} ORDER BY p.id",
+            self.dialect.numbers(contents),
+            *parameters,
+        )
+        photos: dict[int, list[Photo]] = {}
+        for row in rows:
+            photo = _photo(row)
+            photos.setdefault(photo.content, []).append(photo)
+        return photos
+
+    def views(self, stage: str, contents: Sequence[int]) -> dict[int, Vector]:
+        made_with = self._fingerprint(stage)
+        if made_with is None:
+            return {}
+        rows = self._of_contents("SELECT content, vector FROM views WHERE stage = ? AND", contents, stage)
+        return {content: unpack(vector).reshape(-1, made_with.dim) for content, vector in rows}
+
+    def _of_contents(self, select: str, contents: Collection[int], *parameters: Any) -> list[tuple[Any, ...]]:
+        return self._rows(f"{select} content {self.dialect.one_of}", *parameters, self.dialect.numbers(contents))
+
+    def latest(self, n: int, where: Filter, skip: int = 0) -> list[Photo]:
+        passes, parameters = conditions(where, self.dialect)
+        rows = self._rows(
+            f"SELECT {_PHOTO} FROM {_JOINED} WHERE {passes} ORDER BY p.date DESC, p.id DESC LIMIT ? OFFSET ?",
+            *parameters,
+            n,
+            skip,
+        )
+        return [_photo(row) for row in rows]
+
+    def photo(self, photo_id: int) -> Photo | None:
+        rows = self._rows(f"SELECT {_PHOTO} FROM {_JOINED} WHERE p.id = ?", photo_id)
+        return _photo(rows[0]) if rows else None
+
+    def thumbnail(self, photo_id: int) -> bytes | None:
+        rows = self._rows("SELECT jpeg FROM thumbnails JOIN photos USING (content) WHERE photos.id = ?", photo_id)
+        return bytes(rows[0][0]) if rows else None
+
+    def tags(self, contents: Sequence[int]) -> dict[int, Tags]:
+        return self._tags("content", contents)
+
+    def tagged(self, classes: Sequence[int]) -> dict[int, Tags]:
+        return self._tags("class", classes)
+
+    def _tags(self, column: str, wanted: Sequence[int]) -> dict[int, Tags]:
+        rows = self._rows(
+            f"SELECT content, class, probability FROM tags WHERE {column} {self.dialect.one_of} "
+            "ORDER BY probability DESC, class",
+            self.dialect.numbers(wanted),
+        )
+        found: dict[int, list[tuple[int, float]]] = {}
+        for content, number, probability in rows:
+            found.setdefault(content, []).append((number, probability))
+        return {content: tuple(tags) for content, tags in found.items()}
+
+    def failures(self, folders: Sequence[Path] = ()) -> list[Failure]:
+        passes, parameters = below(folders)
+        rows = self._rows(
+            f"SELECT path, size, mtime_ns, reason, hint FROM failures WHERE {passes} ORDER BY path", *parameters
+        )
+        return [Failure(File(*row[:3]), *row[3:]) for row in rows]
+
+    def counts(self, folders: Sequence[Path] = ()) -> Counts:
+        passes, parameters = below(folders)
+        ((n_photos, n_contents),) = self._rows(
+            f"SELECT count(*), count(DISTINCT content) FROM photos WHERE {passes}", *parameters
+        )
+        ((n_failures,),) = self._rows(f"SELECT count(*) FROM failures WHERE {passes}", *parameters)
+        return Counts(n_photos, n_contents, n_failures)
+
+
+def pack(vector: NDArray[np.floating[Any]]) -> bytes:
+    """Numbers as they are kept: float16."""
+    return np.ascontiguousarray(vector, np.float16).tobytes()
+
+
+def unpack(vector: bytes) -> Vector:
+    """Numbers that were kept, to multiply with."""
+    return np.frombuffer(vector, np.float16).astype(np.float32)
+
+
+def beginning(fingerprint: Fingerprint, stages: Mapping[str, Fingerprint]) -> dict[str, str]:
+    """What a library that begins says about itself."""
+    made_with = {"fingerprint": fingerprint, **stages}
+    about = {key: json.dumps(asdict(made_with[key])) if key in made_with else "" for key in ("fingerprint", *STAGES)}
+    return {**about, "epoch": uuid.uuid4().hex}
+
+
+def date_of(file: File, taken: str | None) -> str:
+    """When a photo was taken, or where that is not known, when its file was last changed, in local time as cameras."""
+    if taken:
+        return taken
+    try:
+        return datetime.fromtimestamp(file.mtime_ns / 1e9).isoformat(timespec="seconds")
+    except (OverflowError, OSError, ValueError):  # a date beyond what the calendar holds
+        return "0001-01-01T00:00:00"
+
+
+def _photo(row: tuple[Any, ...]) -> Photo:
+    photo_id, path, *rest = row
+    return Photo(photo_id, as_path(path), *rest)

@@ -1,0 +1,128 @@
+"""The verbs that every place to keep a library in answers.
+
+A batch is written whole or not at all; ids are given once and never again.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from seesay.library.types import Batch, Counts, Failure, File, Filter, Fingerprint, Folder, Hit, Photo, Tags, Vector
+
+
+class Store(ABC):
+    """Where a library is kept. Any number of readers, in any number of processes; who may write, `writing` says."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Where it is, as a person would say it; without secrets."""
+
+    @abstractmethod
+    def fingerprint(self) -> Fingerprint | None:
+        """Of the vectors that it holds; None while it holds none."""
+
+    @abstractmethod
+    def stages(self) -> dict[str, Fingerprint]:
+        """Of the views that it holds for later stages of search, by stage."""
+
+    @abstractmethod
+    def start(
+        self, fingerprint: Fingerprint, stages: Mapping[str, Fingerprint] = {}, *, only_if_empty: bool = False
+    ) -> None:
+        """Forget all photos and failures, keep the folders, and take vectors of these fingerprints from here on.
+
+        `only_if_empty` leaves a store alone that takes vectors already, of whatever fingerprint.
+        """
+
+    @abstractmethod
+    def writing(self, *, together: bool = False) -> AbstractContextManager[None]:
+        """The right to write, held by one at a time, or by all who write `together`, where the store allows that.
+
+        Raises:
+            SeesayError: Somebody else holds it.
+        """
+
+    @abstractmethod
+    def folders(self) -> list[Folder]:
+        """Those that are looked through for photos."""
+
+    @abstractmethod
+    def set_folders(self, folders: Iterable[Folder], known: Sequence[Folder] | None = None) -> bool:
+        """Put these in place of the ones it has, or only of the `known` ones; says whether that was done."""
+
+    @abstractmethod
+    def files(self, folder: Path) -> dict[bytes, File]:
+        """What is known of the files below a folder, photos and failures, by path."""
+
+    @abstractmethod
+    def digests(self) -> Collection[str]:
+        """Of all contents."""
+
+    @abstractmethod
+    def write(self, batch: Batch) -> list[tuple[File, str]]:
+        """Write a batch in one transaction.
+
+        Returns:
+            Photos that were not written because their content is neither in the batch nor in the library any more.
+        """
+
+    @abstractmethod
+    def forget(self, paths: Collection[bytes]) -> None:
+        """Remove photos and failures by path."""
+
+    @abstractmethod
+    def drop_unused(self) -> int:
+        """Remove contents that no photo has any more; says how many."""
+
+    @abstractmethod
+    def nearest(self, query: Vector, n: int, where: Filter, bonus: Mapping[int, float] | None = None) -> list[Hit]:
+        """The n contents of the highest cosine with a unit vector, best first.
+
+        Args:
+            query: (D,).
+            n: How many; fewer where fewer pass the filter.
+            where: Which photos count.
+            bonus: What is added to the cosine of some contents before they are ranked, by id.
+        """
+
+    @abstractmethod
+    def latest(self, n: int, where: Filter, skip: int = 0) -> list[Photo]:
+        """The n photos of the latest date, latest first, without so many of the very latest."""
+
+    @abstractmethod
+    def photo(self, photo_id: int) -> Photo | None:
+        """A photo by its id."""
+
+    @abstractmethod
+    def thumbnail(self, photo_id: int) -> bytes | None:
+        """A photo's small JPEG."""
+
+    @abstractmethod
+    def vectors(self, contents: Sequence[int]) -> dict[int, Vector]:
+        """The vectors (D,) of contents by id."""
+
+    @abstractmethod
+    def views(self, stage: str, contents: Sequence[int]) -> dict[int, Vector]:
+        """What a stage keeps of contents, (N, D), by id; of those that it has seen."""
+
+    @abstractmethod
+    def tags(self, contents: Sequence[int]) -> dict[int, Tags]:
+        """The tags of contents by id."""
+
+    @abstractmethod
+    def tagged(self, classes: Sequence[int]) -> dict[int, Tags]:
+        """Contents that have one of these classes among their tags, with those tags alone."""
+
+    @abstractmethod
+    def failures(self, folders: Sequence[Path] = ()) -> list[Failure]:
+        """Files that cannot be used, by path."""
+
+    @abstractmethod
+    def counts(self, folders: Sequence[Path] = ()) -> Counts:
+        """How much it holds, below some folders or altogether."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what it holds open."""

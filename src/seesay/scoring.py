@@ -1,0 +1,138 @@
+"""All pictures against all sentences, in blocks, here or on a cluster; used by training and by evaluation."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seesay.data.examples import Examples, Indices
+from seesay.images.features import Features
+from seesay.layers.sequences import Sequences, join_rows
+from seesay.metrics.captions import perplexity
+from seesay.metrics.identification import Trials
+from seesay.metrics.neighbours import nearest
+from seesay.models.base import Captioner, Matcher, without_dropout
+from seesay.models.identifier import Identifier
+from seesay.system.spread import Spread, spread_here
+
+MOST_COMPARED = 8000
+"""Pictures of a collection among which similar ones are looked for."""
+
+
+@torch.inference_mode()
+def score_all(
+    model: Matcher,
+    source: Examples,
+    *,
+    batch: int = 256,
+    score: Callable[[Tensor, Any], Tensor] | None = None,
+    spread: Spread = spread_here,
+    encoding: Spread = spread_here,
+) -> Tensor:
+    """The scores of every picture and every sentence of a source: (n_images, n_texts).
+
+    Args:
+        score: From what the two encoders gave; `model.score` where nothing else is given.
+        spread: Where the scores are computed: by default here and at once, elsewhere a block of pictures at a time.
+        encoding: Where pictures and sentences are encoded.
+    """
+    with without_dropout(model):
+        images, texts = encode_all(model, source, batch=batch, encoding=encoding)
+        n_images = len(images)
+        n_at_once = max(1, n_images) if spread is spread_here else batch
+        blocks = [images[start : start + n_at_once] for start in range(0, n_images, n_at_once)]
+        return torch.cat(list(spread(partial(_ready_to_score, score or model.score, texts), blocks)))
+
+
+def encode_all(
+    model: Matcher, source: Examples, *, batch: int = 256, encoding: Spread = spread_here
+) -> tuple[Tensor, Any]:
+    """Every picture and every sentence of a source as the model keeps them; see `score_all`."""
+    table = source.table
+    if table is None:
+        raise ValueError("a source without pictures has no scores")
+    n_images, n_texts = len(table), len(source.sentences)
+    with without_dropout(model), torch.inference_mode():
+        places = [range(start, min(start + batch, n_images)) for start in range(0, n_images, batch)]
+        images = torch.cat(list(encoding(lambda: lambda some: model.encode_images(table.rows(some)), places)))
+        # Sentences of like length go together: a batch is padded to its longest.
+        order = sorted(range(n_texts), key=lambda text: len(source.sentences[text].split()))
+        sentences = [
+            [source.sentences[text] for text in order[start : start + batch]] for start in range(0, n_texts, batch)
+        ]
+        encoded = list(encoding(lambda: model.encode_texts, sentences))
+        return images, join_rows(encoded)[torch.tensor(order).argsort()]
+
+
+def _ready_to_score(score: Callable[[Tensor, Any], Tensor], texts: Any) -> Callable[[Tensor], Tensor]:
+    """What scores a block of pictures with all sentences."""
+
+    def work(images: Tensor) -> Tensor:
+        with torch.inference_mode():
+            return score(images, texts)
+
+    return work
+
+
+def similar_pictures(source: Examples, n: int) -> Indices:
+    """Similar other pictures of each picture of a source, the nearest first: (n_images, at most n).
+
+    Of a large collection they are the nearest among a drawn part of it: comparing all with all would take as long as
+    an epoch.
+    """
+    assert source.table is not None
+    vectors = source.table.rows(range(len(source.table))).pooled.numpy()
+    bank = np.arange(len(vectors))
+    if len(vectors) > MOST_COMPARED:
+        bank = np.sort(np.random.default_rng(0).choice(len(vectors), MOST_COMPARED, replace=False))
+    found = bank[nearest(vectors, vectors[bank], n + 1)]
+    others = found != np.arange(len(found))[:, None]
+    # A picture that is not in the bank, or twice in the collection, is not among its own nearest.
+    others[others.all(axis=1), -1] = False
+    similar: Indices = found[others].reshape(len(found), -1)
+    return similar
+
+
+@torch.inference_mode()
+def score_trials(model: Identifier, source: Examples, trials: Trials, *, n_at_once: int = 2048) -> Tensor:
+    """The logits of all candidates of trials: (n, k)."""
+    assert source.table is not None
+    n_candidates = trials.images.shape[1]
+    scores = torch.zeros(trials.images.shape)
+    with without_dropout(model):
+        images = model.encode_images(source.table.rows(range(len(source.table))))
+        used, place_of = np.unique(trials.texts, return_inverse=True)
+        sentences = [source.sentences[text] for text in used]
+        encoded = join_rows([model.encode_texts(sentences[start : start + 512]) for start in range(0, len(used), 512)])
+        assert isinstance(encoded, Sequences)
+        # Trials of like length go together: a batch is padded to its longest.
+        order = np.argsort(encoded.lengths.numpy()[place_of], kind="stable")
+        for some in np.array_split(order, max(1, -(-len(order) * n_candidates // n_at_once))):
+            candidates = images[torch.from_numpy(trials.images[some])]  # (n, k, dim)
+            scores[torch.from_numpy(some)] = model.choose(candidates, encoded[torch.from_numpy(place_of[some])])
+    return scores
+
+
+def read_rows(source: Examples, rows: Sequence[int]) -> Features:
+    """The features of some of the pictures of a source that has pictures."""
+    assert source.table is not None
+    return source.table.rows(rows)
+
+
+@torch.inference_mode()
+def measure_perplexity(model: Captioner, source: Examples, *, batch: int = 128) -> float:
+    """Perplexity of a source's sentences given their pictures; the end of a sentence counts as a word."""
+    order = sorted(range(len(source.sentences)), key=lambda text: len(source.sentences[text].split()))
+    total, n_words = 0.0, 0
+    with without_dropout(model):
+        for start in range(0, len(order), batch):
+            own = order[start : start + batch]
+            sentences = [source.sentences[text] for text in own]
+            images = model.encode_images(read_rows(source, source.image_of[own].tolist()))
+            total += float(model.log_prob(images, sentences).sum())
+            n_words += int(model.predicted_rows(sentences)[2].sum())
+    return perplexity([total], [n_words], base=math.e)
