@@ -16,8 +16,8 @@ import torch
 from torch import nn
 
 from recording import parse_arguments, record
-from seesay.explain.excitation import propagate, run
-from seesay.explain.excitation_match import MEAN, match_saliency
+from seesay.explainers.excitation import propagate, run
+from seesay.explainers.excitation_match import MEAN, match_saliency
 from seesay.images.features import Features, FeatureSpec
 from seesay.models.identifier import Identifier, IdentifierConfig
 from seesay.text.vocabulary import Vocabulary

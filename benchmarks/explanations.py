@@ -23,9 +23,9 @@ from recording import parse_arguments, record
 from seesay import data
 from seesay.data import Collection, entities
 from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
-from seesay.explain.excitation import fold_batch_norm, run
-from seesay.explain.excitation_match import MEAN, match_saliency
-from seesay.explain.regions import word_maps
+from seesay.explainers.excitation import fold_batch_norm, run
+from seesay.explainers.excitation_match import MEAN, match_saliency
+from seesay.explainers.regions import word_maps
 from seesay.grounding.heat import BLUR, point_at
 from seesay.images.extraction import FeatureTable, features_of
 from seesay.images.features import Features, preprocess

@@ -16,7 +16,7 @@ import seesay
 from seesay.data.examples import Examples
 from seesay.drawing.saliency import draw_identification
 from seesay.drawing.sheets import save_picture
-from seesay.explain.explaining import explain
+from seesay.explainers.explaining import explain
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.models.identifier import load_identifier

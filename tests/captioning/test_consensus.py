@@ -12,6 +12,7 @@ from seesay.captioning import consensus
 from seesay.captioning.choosing import Choice, choose_k_m
 from seesay.captioning.consensus import Consensus, Similarities, oracle_scores, rerank
 from seesay.errors import SeesayError
+from seesay.metrics import neighbours
 from seesay.metrics.bleu import bleu
 from seesay.metrics.cider import cider_d
 from seesay.metrics.frequencies import DocumentFrequencies

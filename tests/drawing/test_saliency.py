@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from seesay.drawing.saliency import draw_explanation, draw_identification, draw_steps, draw_weighted_words
-from seesay.explain.explaining import Explanation, Step
+from seesay.explainers.explaining import Explanation, Step
 
 PHOTO = Image.new("RGB", (90, 60), (90, 140, 200))
 

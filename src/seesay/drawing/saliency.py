@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw
 
 from seesay.drawing.overlay import PALETTE, draw_heat, fit
 from seesay.drawing.sheets import INK, PAPER, Cell, Colour, _font, draw_sheet
-from seesay.explain.explaining import Explanation, scale_heat
+from seesay.explainers.explaining import Explanation, scale_heat
 
 _SMOOTH = 3
 _LEAST_TINT, _MOST_TINT = 0.0, 0.75

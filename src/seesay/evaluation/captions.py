@@ -116,7 +116,9 @@ def training_sentences(weights: Weights) -> list[str] | None:
         return None
     try:
         sources = weights.about["recipe"]["data"]["train"]
-        read = [read_split(each["source"], each.get("split", "train"), without=each.get("without", "")) for each in sources]
+        read = [
+            read_split(each["source"], each.get("split", "train"), without=each.get("without", "")) for each in sources
+        ]
         return [sentence for collection in read for sentence in collection.sentences]
     except (SeesayError, KeyError, TypeError):
         return None

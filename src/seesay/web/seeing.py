@@ -110,7 +110,7 @@ class Seer:
         Raises:
             SeesayError: The library's model cannot say.
         """
-        from seesay.explain.regions import as_heat, place_in_words, word_maps
+        from seesay.explainers.regions import as_heat, place_in_words, word_maps
         from seesay.grounding.heat import box_overlaps
         from seesay.images.regions import windows
 

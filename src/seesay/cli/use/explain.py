@@ -9,7 +9,7 @@ import typer
 from seesay.cli.pictures import require_drawable
 
 if TYPE_CHECKING:
-    from seesay.explain.explaining import Explanation
+    from seesay.explainers.explaining import Explanation
 
 
 def explain(
@@ -43,8 +43,8 @@ def explain(
     each of its steps, with the two words that it reads.
     """
     from seesay.errors import SeesayError
-    from seesay.explain.explaining import METHODS
-    from seesay.explain.explaining import explain as find
+    from seesay.explainers.explaining import METHODS
+    from seesay.explainers.explaining import explain as find
     from seesay.images.io import open_image
     from seesay.models.pretrained import load
 

@@ -100,7 +100,7 @@ def _draw(
 ) -> None:
     from seesay.drawing.saliency import draw_identification
     from seesay.drawing.sheets import save_picture
-    from seesay.explain.explaining import explain
+    from seesay.explainers.explaining import explain
     from seesay.images.io import open_image
 
     pictures = [open_image(path, at_least=800) for path, _, _ in rows]

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from seesay.errors import SeesayError
-from seesay.explain.excitation import propagate, run
-from seesay.explain.excitation_layers import descend, head_layers, map_layers
+from seesay.explainers.excitation import propagate, run
+from seesay.explainers.excitation_layers import descend, head_layers, map_layers
 from seesay.images.backbones import Backbone, _Method, load_backbone
 from seesay.images.classic import _Plain
 

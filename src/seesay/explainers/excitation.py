@@ -11,7 +11,7 @@ for what a neuron holds that nothing excited: its bias alone made it win.
 
 A network is an explicit list of layers: linear, convolution, max and mean pooling, ReLU and what changes no number.
 Batch norm is folded into the convolution before it first (`fold_batch_norm`). The recurrent part is in
-`seesay.explain.excitation_lstm`.
+`seesay.explainers.excitation_lstm`.
 """
 
 from collections.abc import Callable, Iterable, Sequence

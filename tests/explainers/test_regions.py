@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from seesay.errors import SeesayError
-from seesay.explain.regions import as_heat, place_in_words, word_maps
+from seesay.explainers.regions import as_heat, place_in_words, word_maps
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
 from seesay.layers.sequences import Sequences

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from seesay.explain.excitation import propagate, run
-from seesay.explain.excitation_match import match_saliency
+from seesay.explainers.excitation import propagate, run
+from seesay.explainers.excitation_match import match_saliency
 from seesay.images.features import Features, FeatureSpec
 from seesay.models.identifier import Identifier, IdentifierConfig
 from seesay.text.vocabulary import Vocabulary

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from seesay.explain.excitation import Layers, divide, fold_batch_norm, linear_rule, propagate, run
-from seesay.explain.excitation_lstm import propagate_lstm
+from seesay.explainers.excitation import Layers, divide, fold_batch_norm, linear_rule, propagate, run
+from seesay.explainers.excitation_lstm import propagate_lstm
 from seesay.images.features import Features
 from seesay.models.base import without_dropout
 from seesay.models.identifier import Identifier
@@ -61,7 +61,7 @@ def match_saliency(
         features: Of n pictures, with their maps; of one picture for all sentences.
         contrastive: Take off what speaks against a match.
         head: From the map (n, C, h, w) to the picture's vector, where that is not the mean over the map
-            (`seesay.explain.excitation_layers.head_layers`).
+            (`seesay.explainers.excitation_layers.head_layers`).
 
     Example:
         >>> from seesay.images.features import FeatureSpec

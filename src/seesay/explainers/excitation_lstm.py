@@ -13,7 +13,7 @@ What reaches x_t is the weight of the word, or of the picture, that was read at 
 import torch
 from torch import Tensor
 
-from seesay.explain.excitation import divide, require_not_negative
+from seesay.explainers.excitation import divide, require_not_negative
 from seesay.layers.relu_lstm import ReLULSTM, Trace
 
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from seesay.errors import SeesayError
-from seesay.explain.excitation_match import match_saliency
-from seesay.explain.explaining import METHODS, Explanation, Step, explain, scale_heat
-from seesay.explain.regions import word_maps
+from seesay.explainers.excitation_match import match_saliency
+from seesay.explainers.explaining import METHODS, Explanation, Step, explain, scale_heat
+from seesay.explainers.regions import word_maps
 from seesay.images.features import Features, FeatureSpec
 from seesay.models.base import LONGEST
 from seesay.models.identifier import Identifier, IdentifierConfig

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.explain.excitation import Layers, propagate, run
+from seesay.explainers.excitation import Layers, propagate, run
 from seesay.images.backbones import Backbone
 from seesay.images.classic import _Plain
 

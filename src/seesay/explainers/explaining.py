@@ -1,8 +1,8 @@
 """One question for all explainers: where in a picture, and on which words, does a match rest?
 
-excitation   what has excited an identifier's match score (`seesay.explain.excitation_match`)
+excitation   what has excited an identifier's match score (`seesay.explainers.excitation_match`)
 contrastive  the same less what has excited the opposite
-alignment    where each word's own vector fits the picture (`seesay.explain.regions`), by any joint embedding or aligner
+alignment    where each word's own vector fits the picture (`seesay.explainers.regions`), by an embedding or aligner
 attention    where sm-LSTM looks, and on which words, at each of its steps
 """
 
@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
-from seesay.explain.excitation_match import match_saliency
-from seesay.explain.regions import as_heat, word_maps
+from seesay.explainers.excitation_match import match_saliency
+from seesay.explainers.regions import as_heat, word_maps
 from seesay.images.features import Features
 from seesay.models.base import LONGEST, Matcher
 from seesay.models.identifier import Identifier
