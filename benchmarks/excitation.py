@@ -90,7 +90,7 @@ def main() -> None:
         base = medians["forward and gradient"]
         rows[name] = {way: {"ms": round(1e3 * s, 3), "ratio": round(s / base, 2)} for way, s in medians.items()}
         print(name, {way: f"{row['ms']} ms, {row['ratio']}×" for way, row in rows[name].items()})
-    record(arguments, ("torch",), threads=1, clock="processor time", repeats=arguments.repeats, rows=rows)
+    record(arguments, ("torch",), threads=1, clock="CPU time", repeats=arguments.repeats, rows=rows)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from seesay.text.vectors import load_vectors
 from seesay.training.ranking import score_all
 from seesay.training.sources import Source
 
-IDENTIFIERS = ["identifier", "runs/identifier-flickr8k/weights", "runs/identifier-print/weights"]
+IDENTIFIERS = ["identifier", "runs/identifier-flickr8k/weights", "runs/identifier-paper/weights"]
 PAPER = {"identifier": 93.5, "baseline": 91.1}
 
 

@@ -1,6 +1,6 @@
 """Draw alignments, snippet search and region captions on Flickr8K's test photos, good and bad ones as they come.
 
-    SEESAY_DATA=DIR python docs/make_alignment_pictures.py [--weights dvsa] [--captions dvsa-captions]
+    SEESAY_DATA=DIR python tools/docs/make_alignment_pictures.py [--weights dvsa] [--captions dvsa-captions]
 
 The photos are shown small, as figures of a paper are; they belong to their owners on Flickr.
 """
@@ -26,7 +26,7 @@ from seesay.models.dvsa_captions import DVSACaptions, load_describer
 from seesay.training.ranking import score_all
 from seesay.training.sources import Source
 
-PICTURES = Path(__file__).parent / "pictures"
+PICTURES = Path(__file__).parents[2] / "docs/pictures"
 N_PHOTOS = 9
 FAINT = 0.25  # of the best phrase: below it a phrase speaks of nothing in particular
 SNIPPETS = ["red shirt", "blue shirt", "brown dog", "white dog", "snow", "a man riding a bike"]

@@ -1,10 +1,10 @@
-"""Write the measured tables into README.md and docs/*.md, so that no figure is typed by hand.
+"""Write the measured tables into README.md and the pages of docs/, so that no figure is typed by hand.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`; its figures come from benchmarks/results/*.json and
-from the config.json of the packaged weights (docs/tables/).
+from the config.json of the packaged weights (tools/docs/tables/).
 
-    python docs/render.py            renew the tables
-    python docs/render.py --check    fail where one is stale
+    python tools/docs/render.py            renew the tables
+    python tools/docs/render.py --check    fail where one is stale
 """
 
 import argparse
@@ -27,14 +27,14 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="change nothing; fail where a table is stale")
     arguments = parser.parse_args()
     stale = []
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         text = page.read_text(encoding="utf-8")
         if (renewed := render(text)) != text:
-            stale.append(page.name)
+            stale.append(str(page.relative_to(ROOT)))
             if not arguments.check:
                 page.write_text(renewed, encoding="utf-8")
     if arguments.check and stale:
-        sys.exit(f"stale tables in {', '.join(stale)}: run python docs/render.py")
+        sys.exit(f"stale tables in {', '.join(stale)}: run python tools/docs/render.py")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Make the sample photos of `seesay demo` from the free ones that scikit-image carries: smaller, as JPEG, no metadata.
 
-    pip install scikit-image && python docs/make_samples.py
+    pip install scikit-image && python tools/docs/make_samples.py
 
 Where they come from and why they are free stands in src/seesay/samples/LICENCES.md.
 """
@@ -13,7 +13,7 @@ from PIL import Image
 import seesay
 
 CARRIED = Path(skimage.__file__).parent / "data"
-SAMPLES = Path(__file__).parents[1] / "src/seesay/samples"
+SAMPLES = Path(__file__).parents[2] / "src/seesay/samples"
 PHOTOS = {
     "astronaut": "astronaut.png",
     "bricks": "brick.png",

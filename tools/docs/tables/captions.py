@@ -1,4 +1,4 @@
-"""Tables of docs/captions.md."""
+"""Tables of docs/papers/mrnn.md."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -21,7 +21,7 @@ def captions() -> str:
             if key == f"{data}/test"
         ]
     note = "\nMeasured by `seesay evaluate WEIGHTS --data DATA --split test --task captions`.\n"
-    return table(["test set", "captions by", *CAPTION_FIGURES.values(), "printed or measured"], rows) + note
+    return table(["test set", "captions by", *CAPTION_FIGURES.values(), "source"], rows) + note
 
 
 def likelihood_retrieval() -> str:
@@ -37,7 +37,7 @@ def likelihood_retrieval() -> str:
             if name in captioners and key.startswith(f"{data}/test") and "limit" not in key:
                 how = report["protocol"].get("normalise", "marginal")
                 rows.append([title, f"**`{name}`**", how, *both_ways(report), report["date"][:10]])
-    header = ["test set", "model", "normalised by", *RECALL_HEADINGS, "printed or measured"]
+    header = ["test set", "model", "normalised by", *RECALL_HEADINGS, "source"]
     return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data DATA --task retrieval --normalise …`.\n"
 
 
@@ -52,10 +52,14 @@ def reranking() -> str:
         for row in ({"name": plain["decoding"], **plain}, *about["rows"]):
             chosen = f"{row['k']} / {row['m']}" if "k" in row else "–"
             rows.append([f"`{name}`, {key}", row["name"], chosen, *_figures(row, figures)])
-        how = f"chosen on {about['chosen_on']}" if about["chosen_on"] else "as the weights say, or as the paper on COCO"
+        how = (
+            f"chosen on {about['chosen_on']}"
+            if about["chosen_on"]
+            else "from the weights, or the paper's values for COCO"
+        )
         notes.append(
             f"`{name}`, {key}: {about['n_hypotheses']} hypotheses, references are {about['n_references']:,} training "
-            f"pictures of {about['references']}, k and m {how}."
+            f"images of {about['references']}, k and m {how}."
         )
     for row in printed_rows("captions", "coco"):
         if row.where.startswith("Table 8, val"):
@@ -92,7 +96,7 @@ def decoding() -> str:
         f"{found['data']}, `{found['weights']}` with {found['words']:,} words, one thread, {found['clock']}. The plain "
         f"loop takes {found['plain_loop_takes_times']:.1f}× as long as the batched beam."
     )
-    header = ["captions by", "one photo", "all photos at once", "words"]
+    header = ["decoding", "one photo", "all photos at once", "words"]
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/decoding.py")
 
 
@@ -111,14 +115,14 @@ def likelihood() -> str:
         for name, row in found["rows"].items()
     ]
     header = [
-        "weights", "scoring", "matrix products alone", "share", "faster than pair by pair", "all pairs, exact",
+        "weights", "scoring", "matrix products alone", "share", "faster than one by one", "all pairs, exact",
         "all pairs, self-normalised",
     ]  # fmt: skip
-    note = f"{found['data']}; one thread, processor time."
+    note = f"{found['data']}; one thread, CPU time."
     if whole := found["whole_split_seconds"]:
         note += (
-            f" On the clock, {found['threads_of_the_whole_split']} threads: {whole['exact'] / 60:.1f} minutes exact, "
-            f"{whole['self-normalised']:.0f} s self-normalised."
+            f" Wall-clock time on {found['threads_of_the_whole_split']} threads: {whole['exact'] / 60:.1f} minutes "
+            f"exact, {whole['self-normalised']:.0f} s self-normalised."
         )
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/likelihood.py --whole")
 
@@ -136,7 +140,7 @@ def consensus() -> str:
         ]
         for metric, row in found["rows"].items()
     ]
-    header = ["similarity", "reranking all", "a pair", "pycocoevalcap, a pair", "faster", "largest difference"]
+    header = ["similarity", "reranking all", "one pair", "pycocoevalcap, one pair", "faster", "largest difference"]
     note = (
         f"{found['n_images']:,} {found['data']} images, {found['n_hypotheses']} hypotheses each against the captions "
         f"of {found['k']} neighbours: {found['n_pairs'] / 1e6:.1f} million pairs; CPU time."

@@ -1,6 +1,6 @@
 """Draw where sm-LSTM looks: Flickr8K test photos step by step, and the mean map of every step.
 
-    SEESAY_DATA=DIR python docs/make_attention_pictures.py WEIGHTS [WITHOUT_CONTEXT] [-o docs/pictures]
+    SEESAY_DATA=DIR python tools/docs/make_attention_pictures.py WEIGHTS [WITHOUT_CONTEXT] [-o docs/pictures]
 
 attention.jpg has the first sentence of every 333rd test photo, good and bad ones as they come, a second row for weights
 without context where they are given (the paper's Figures 4 and 5). attention-mean.png is drawn from what
@@ -26,7 +26,7 @@ from seesay.models.pretrained import load
 
 EVERY = 333
 LABELS = {"full": "with context", "att": "without context"}
-RESULT = Path(__file__).resolve().parents[1] / "benchmarks/results/attended_places.json"
+RESULT = Path(__file__).resolve().parents[2] / "benchmarks/results/attended_places.json"
 
 
 def draw_photos(names: list[str]) -> Image.Image:
@@ -71,7 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("weights", nargs="+", help="names or folders; the second one without context")
     parser.add_argument("--recorded", type=Path, default=RESULT)
-    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent / "pictures")
+    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parents[2] / "docs/pictures")
     arguments = parser.parse_args()
     save_picture(draw_photos(arguments.weights), arguments.output / "attention.jpg")
     if arguments.recorded.is_file():

@@ -1,6 +1,6 @@
 """Draw the pictures of README and docs from freely licensed photos that scikit-image and scikit-learn carry.
 
-    pip install scikit-image scikit-learn && python docs/make_pictures.py
+    pip install scikit-image scikit-learn && python tools/docs/make_pictures.py
 
 Sources: astronaut (NASA, public domain), chelsea (Stéfan van der Walt, CC0), coffee (Rachel Michetti, CC0), rocket
 (SpaceX, CC0) from scikit-image; china (danielbuechele, CC BY 2.0) and flower (vultilion, CC BY 2.0) from scikit-learn.
@@ -26,7 +26,7 @@ PHOTOS = {
     SKLEARN / "china.jpg": "an old building with a red roof",
     SKLEARN / "flower.jpg": "a large red flower",
 }
-PICTURES = Path(__file__).parent / "pictures"
+PICTURES = Path(__file__).parents[2] / "docs/pictures"
 
 
 def main() -> None:

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "benchmarks/results"
 WEIGHTS = ROOT / "src/seesay/weights"
 RECALLS = ("r1", "r5", "r10", "median")
-RECALL_HEADINGS = [f"{what}: R@1 / 5 / 10 / median" for what in ("sentences", "pictures")]
+RECALL_HEADINGS = [f"{what} retrieval: R@1 / 5 / 10 / median" for what in ("sentence", "image")]
 
 
 def table(header: list[str], rows: list[list[object]]) -> str:

@@ -1,4 +1,4 @@
-"""Tables of docs/library.md."""
+"""Tables of docs/how-to/own-photos.md and docs/concepts.md."""
 
 from tables.reading import dated, result, table
 
@@ -9,8 +9,8 @@ def calibration() -> str:
         [f"{row['from']:.2f} – {row['to']:.2f}", f"{row['said']:.3f}", f"{row['true']:.3f}", f"{row['pairs']:,}"]
         for row in found["reliability"]
     ]
-    header = ["probability", "said on average", "true", "pairs of a query and a photo"]
-    note = f"Fitted on {found['fitted_on']}, judged on {found['judged_on']}."
+    header = ["probability", "predicted", "observed", "pairs of query and photo"]
+    note = f"Fitted on {found['fitted_on']}, measured on {found['judged_on']}."
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/calibration.py")
 
 
@@ -26,7 +26,7 @@ def library_indexing() -> str:
         ]
         for row in found["index"]
     ]
-    header = ["photos", "indexed a second", "network alone", "time outside the network", "peak memory"]
+    header = ["photos", "indexed per second", "network alone", "time outside the network", "peak memory"]
     return dated(table(header, rows), found, "python benchmarks/library.py")
 
 
@@ -42,12 +42,18 @@ def library_queries() -> str:
         ]
         for row in found["query"]
     ]
-    header = ["photos", "a whole command", "with torch's encoder", "asked again in one process", "peak memory"]
+    header = [
+        "photos",
+        "whole command",
+        "slowdown with the torch encoder",
+        "repeated query, same process",
+        "peak memory",
+    ]
     scan = found["rescan"]
     note = (
-        f"Looking for changes among {scan['files']:,} files takes {scan['seconds']:.1f} s, {scan['over_listing']:.1f}× "
-        "what listing them takes. A picture of 30,000 × 30,000 pixels is refused in "
-        f"{found['refusal']['milliseconds']:.1f} ms. All vectors are random."
+        f"Scanning {scan['files']:,} files for changes takes {scan['seconds']:.1f} s, {scan['over_listing']:.1f}× "
+        "the time of listing them. An image of 30,000 × 30,000 pixels is refused in "
+        f"{found['refusal']['milliseconds']:.1f} ms. The vectors are random."
     )
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/library.py")
 
@@ -64,10 +70,10 @@ def cascade() -> str:
     )
     sums = ", ".join(f"{sum(row.values()):.1f}" for row in found["dev"].values())
     note = (
-        "Flickr8K's 5,000 test sentences over a library of its 1,000 test photos. How the later stages count was "
-        f"chosen on dev: {chosen}; the sums of the three recalls there are {sums}."
+        "Flickr8K's 5,000 test sentences over a library of its 1,000 test photos. Settings of the later stages, chosen "
+        f"on dev: {chosen}. Sums of the three recalls on dev: {sums}."
     )
-    header = ["stages", "R@1", "R@5", "R@10", "a query"]
+    header = ["stages", "R@1", "R@5", "R@10", "time per query"]
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/cascade.py")
 
 

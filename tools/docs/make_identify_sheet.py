@@ -1,6 +1,6 @@
 """Draw why an identifier chooses: Flickr8K test photos beside their look-alikes, with heat and weighted words.
 
-    SEESAY_DATA=DIR python docs/make_identify_sheet.py [WEIGHTS]
+    SEESAY_DATA=DIR python tools/docs/make_identify_sheet.py [WEIGHTS]
 
 The photos are shown small, as figures of a paper are; they belong to their owners on Flickr. The descriptions are the
 first of every 333rd test photo, good and bad ones as they come.
@@ -23,7 +23,7 @@ from seesay.training.identifying import similar_pictures
 from seesay.training.sources import Source
 
 EVERY = 333
-OUTPUT = Path(__file__).parent / "pictures/identify.jpg"
+OUTPUT = Path(__file__).parents[2] / "docs/pictures/identify.jpg"
 
 
 def main() -> None:

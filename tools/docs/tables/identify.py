@@ -1,22 +1,31 @@
-"""Tables of docs/identify.md."""
+"""Tables of docs/papers/identifier.md."""
 
 from tables.reading import dated, result, table
+
+WAYS = {
+    "two pictures": "2-way",
+    "ten pictures": "10-way",
+    "hundred pictures": "100-way",
+    "two look-alikes": "2-way, look-alikes",
+    "ten look-alikes": "10-way, look-alikes",
+}
+"""The recorded name of a game → its heading."""
 
 
 def identification() -> str:
     found = result("identification")
     games = list(found["games"])
     rows: list[list[object]] = [
-        ["paper 004 on COCO", f"{found['paper']['identifier']:.1f} %", *["–"] * (len(games) - 1)],
-        ["paper 004 on COCO, baseline", f"{found['paper']['baseline']:.1f} %", *["–"] * (len(games) - 1)],
+        ["published, COCO", f"{found['paper']['identifier']:.1f} %", *["–"] * (len(games) - 1)],
+        ["published baseline, COCO", f"{found['paper']['baseline']:.1f} %", *["–"] * (len(games) - 1)],
         *(
             [name, *(f"{row[game]:.1f} %" if game in row else "–" for game in games)]
             for name, row in found["rows"].items()
         ),
     ]
-    trials = ", ".join(f"{name}: {game['n_trials']:,}" for name, game in found["games"].items())
+    trials = ", ".join(f"{WAYS[name]}: {game['n_trials']:,}" for name, game in found["games"].items())
     note = f"{found['data']} {found['split']}; trials: {trials}."
-    header = ["who", *games]
+    header = ["model", *(WAYS[game] for game in games)]
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/identification.py")
 
 
@@ -44,8 +53,8 @@ def explanations_pointing() -> str:
         for name, row in sorted(found["pointing"].items(), key=lambda pair: -pair[1]["mean"])
     ]
     photos = f"{found['n_photos']:,} {found['data']} {found['split']} photos"
-    note = f"{found['n_phrases']:,} phrases of {photos}, `{found['model']}`; 95 % intervals, photos drawn anew."
-    header = ["the hottest place by", "lies in a box", "interval", *(f"{own} is better by" for own in explainers)]
+    note = f"{found['n_phrases']:,} phrases of {photos}, `{found['model']}`; 95 % intervals by bootstrap over photos."
+    header = ["map", "pointing", "interval", *(f"{own} is better by" for own in explainers)]
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/explanations.py")
 
 
@@ -61,9 +70,9 @@ def explanations_deletion() -> str:
     hidden, words = found["hiding"], found["leaving_out"]
     shares, counts = (list(next(iter(part.values()))) for part in (hidden, words))
     header = [
-        "chosen by",
+        "removed by",
         *(f"{100 * float(s):.0f} % of the photo" for s in shares),
-        *(f"{n} of the words" for n in counts),
+        *(f"{n} words" if n != "1" else "1 word" for n in counts),
     ]
     names = list(dict.fromkeys([*hidden, *words]))
     rows: list[list[object]] = [
@@ -77,7 +86,10 @@ def explanations_deletion() -> str:
         ]
         for name in names
     ]
-    note = f"A part of {found['n_hidden']} photos hidden; all sentences of {found['n_sentences']}; `{found['model']}`."
+    note = (
+        f"Masking: {found['n_hidden']} photos. Words: all sentences of {found['n_sentences']} photos. "
+        f"`{found['model']}`."
+    )
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/explanations.py")
 
 
@@ -88,9 +100,9 @@ def excitation() -> str:
         for name, ways in found["rows"].items()
         for way, row in ways.items()
     ]
-    note = f"One thread, {found['clock']}, median of {found['repeats']}; each way with its own forward pass."
+    note = f"One thread, {found['clock']}, median of {found['repeats']}; each includes its own forward pass."
     return dated(
-        table(["network", "way", "time", "ratio"], rows) + f"\n{note}", found, "python benchmarks/excitation.py"
+        table(["network", "method", "time", "ratio"], rows) + f"\n{note}", found, "python benchmarks/excitation.py"
     )
 
 

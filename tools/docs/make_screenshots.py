@@ -1,6 +1,6 @@
 """Make the pictures of the page in docs/web.md: the sample photos that seesay carries among test photos of Flickr8K.
 
-    pip install playwright && SEESAY_DATA=DIR python docs/make_screenshots.py
+    pip install playwright && SEESAY_DATA=DIR python tools/docs/make_screenshots.py
 
 It needs a Chromium on the PATH. Photos of Flickr8K are shown small, as in the figures of a paper; they belong to their
 owners on Flickr.
@@ -19,7 +19,7 @@ from seesay.library.library import Library
 from seesay.web.access import Access
 from seesay.web.server import running
 
-PICTURES = Path(__file__).parent / "pictures"
+PICTURES = Path(__file__).parents[2] / "docs/pictures"
 SAMPLES = Path(seesay.__file__).parent / "samples"
 N_FLICKR8K = 240
 DESK = {"width": 1200, "height": 760}

@@ -1,4 +1,4 @@
-"""Tables of docs/alignment.md."""
+"""Tables of docs/papers/dvsa.md."""
 
 from seesay.evaluation.papers import rows as printed_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, table
@@ -15,12 +15,12 @@ def alignment() -> str:
     for name, key, report in measured("sum", unshipped=True):
         if key == "flickr8k/test" and name.startswith(("dvsa", "vse")):
             rows.append([f"**`{name}`**", *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]])
-    header = ["model", *RECALL_HEADINGS, "Sum", "printed or measured"]
+    header = ["model", *RECALL_HEADINGS, "Sum", "source"]
     return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task retrieval`.\n"
 
 
 def alignment_ablations() -> str:
-    """What is laid on regions, trained alike."""
+    """What is aligned with regions, trained alike."""
     found = result("alignment_ablations")
     rows: list[list[object]] = [
         [row["variant"], f"{row['dev']['sum']:.1f}", *both_ways(row["test"]), f"{row['test']['sum']:.1f}"]
@@ -32,16 +32,16 @@ def alignment_ablations() -> str:
 
 
 def grounding() -> str:
-    """Phrases that find their place, beside answers that look at no word."""
+    """Grounding accuracy, with baselines that read no word."""
     models: list[tuple[object, ...]] = []
-    others: dict[tuple[object, ...], None] = {}  # what is the same for several models stands there once
+    others: dict[tuple[object, ...], None] = {}  # a baseline that several models share has one row
     notes: dict[str, None] = {}
     for name, key, report in measured("grounding", unshipped=True):
         part = report["grounding"]
         models.append((key, f"**`{name}`**", f"{part['pointing']:.1f} %", f"{part['iou50']:.1f} %"))
         for who, row in part["beside"].items():
             others[key, who, f"{row['pointing']:.1f} %", f"{row['iou50']:.1f} %"] = None
-        others[key, f"best of {part['proposals']}", "–", f"{part['upper_bound']:.1f} %"] = None
+        others[key, f"upper bound of {part['proposals']}", "–", f"{part['upper_bound']:.1f} %"] = None
         notes[f"{key}: {part['n_phrases']:,} boxed phrases of {part['n_images']:,} photos."] = None
     note = "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task grounding`.\n"
     rows = [list(row) for row in (*models, *others)]
@@ -77,8 +77,8 @@ def magnitudes() -> str:
         blocks.append(
             table(header, rows)
             + f"\n{row['n_words']:,} words of {found['data']} that occur {found['min_count']} times or more: the "
-            f"{naming['n']:,} that name something have an average length of {naming['mean']:.2f}, the {function['n']} "
-            f"that hold sentences together {function['mean']:.2f}. Rank correlation with the idf: "
+            f"{naming['n']:,} are content words with an average length of {naming['mean']:.2f}, the {function['n']} "
+            f"are function words with {function['mean']:.2f}. Rank correlation with the idf: "
             f"{row['spearman_idf']:.2f}.\n"
         )
     return dated("\n".join(blocks).rstrip(), found, "python benchmarks/magnitudes.py")
@@ -93,11 +93,11 @@ def alignment_scoring() -> str:
     ]  # fmt: skip
     sample, whole = found["sample"], found["whole"]
     note = (
-        f"{sample['n_images']} pictures × {sample['n_texts']} sentences, {found['n_regions']} regions. All "
+        f"{sample['n_images']} images × {sample['n_texts']} sentences, {found['n_regions']} regions. All "
         f"{whole['n_images']:,} × {whole['n_texts']:,} pairs in blocks: {whole['seconds']:.1f} s on {found['threads']} "
         "threads."
     )
-    header = ["way", "time", "of blocks", "inner products in memory", "largest difference"]
+    header = ["method", "time", "ratio to blocks", "inner products in memory", "largest difference"]
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/alignment.py")
 
 

@@ -1,4 +1,4 @@
-"""Tables of docs/scale.md: what was measured, and what follows from it for other sizes."""
+"""Tables of docs/how-to/scale.md: what was measured, and estimates for other sizes."""
 
 import math
 
@@ -22,11 +22,11 @@ def scale_latency() -> str:
         ]
         for row in measured["latency"]
     ]
-    header = ["store", "clients at once", "median", "slowest of twenty", "searches a second"]
+    header = ["store", "clients at once", "median", "slowest of 20", "searches per second"]
     note = (
-        f"{measured['n']:,} synthetic vectors of {measured['dim']} numbers, server and clients on the same "
+        f"{measured['n']:,} synthetic vectors of {measured['dim']} dimensions, server and clients on the same "
         f"{found['cores']} cores. The index was built in {measured['building_seconds']:,.0f} s and takes "
-        f"{measured['index_bytes_per_vector']:,} bytes a vector; recall@10 {measured['recall_at_10']:.3f}."
+        f"{measured['index_bytes_per_vector']:,} bytes per vector; recall@10 {measured['recall_at_10']:.3f}."
     )
     return dated(table(header, rows) + f"\n{note}", found, SCALE)
 
@@ -50,7 +50,7 @@ def scale_sharing() -> str:
         ],
         [
             f"three indexers of {sharing['photos']} photos, one killed, the server restarted",
-            "the library of one process" if sharing["equal"] else "another library than that of one process",
+            "same library as from one process" if sharing["equal"] else "not the library of one process",
         ],
     ]
     return dated(table(["what", "measured"], rows), found, SHARING)
@@ -79,13 +79,12 @@ def scale_capacity() -> str:
         )
     header = [
         "photos", "core hours of the network", "disk", "memory for the index", "servers of 256 GB",
-        "building the index", "a search",
+        "building the index", "one search",
     ]  # fmt: skip
     note = (
-        f"Reckoned from {vectors['n']:,} vectors and {indexing['workers']['photos']} photos on {found['cores']} cores "
-        f"of {found['machine']}: {rate:.1f} photos a second and core, {bytes_each:,} bytes a photo in the database. "
-        "Where there are several servers, each holds a part of the photos, builds its part of the index and is asked "
-        "at once."
+        f"Estimated from {vectors['n']:,} vectors and {indexing['workers']['photos']} photos on {found['cores']} cores "
+        f"of {found['machine']}: {rate:.1f} photos per second and core, {bytes_each:,} bytes per photo in the "
+        "database. Several servers each hold a share of the photos, build its index and answer in parallel."
     )
     return dated(table(header, rows) + f"\n{note}", found, f"{SCALE}` and `{SHARING}")
 

@@ -1,15 +1,15 @@
-"""Tables of docs/attention.md."""
+"""Tables of docs/papers/smlstm.md and of the ensembles in docs/concepts.md."""
 
 from typing import Any
 
 from seesay.evaluation.papers import rows as printed_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, WEIGHTS, both_ways, dated, rankings, result, table
 
-TITLES = {"flickr8k": "trained on Flickr8K alone", "shipped": "some trained on more"}
+TITLES = {"flickr8k": "trained on Flickr8K alone", "shipped": "the weights that ship"}
 
 
 def ensembles() -> str:
-    """Matchers alone and together."""
+    """Matchers alone and as ensembles."""
     found = result("ensembles")
     rows: list[list[object]] = []
     for key, part in found["ensembles"].items():
@@ -27,29 +27,29 @@ def ensembles() -> str:
 def _together(members: list[dict[str, Any]]) -> str:
     """What is added up, in a cell."""
     parts = [f"{member['weight']:.2f} {member['name']}" for member in members if member["weight"]]
-    less = " − popularity" if any(member["of_images"] or member["of_texts"] for member in members) else ""
-    return f"**{' + '.join(parts)}{less}**"
+    corrected = " − hubness" if any(member["of_images"] or member["of_texts"] for member in members) else ""
+    return f"**{' + '.join(parts)}{corrected}**"
 
 
-def popularity() -> str:
-    """What taking off what is near to everything is worth, by the number of groups."""
-    found = result("popularity")
+def hubness() -> str:
+    """The gain of the hubness correction by the number of cluster centres."""
+    found = result("hubness")
     numbers = list(found["rows"][0]["sums"])
     rows: list[list[object]] = [
         [f"`{row['name']}`", *(f"{row['sums'][number]:.1f}" for number in numbers)] for row in found["rows"]
     ]
-    header = ["dev Sum", "as it is", *(f"{number} groups" for number in numbers[1:])]
+    header = ["dev Sum", "uncorrected", *(f"{number} centres" for number in numbers[1:])]
     weights = " ".join(_typed(row["name"]) for row in found["rows"])
-    return dated(table(header, rows), found, f"python benchmarks/popularity.py {weights}")
+    return dated(table(header, rows), found, f"python benchmarks/hubness.py {weights}")
 
 
 def _typed(name: str) -> str:
-    """What to type for weights: a name, or where training leaves those that do not ship."""
+    """What to type for weights: a name, or the folder that training writes for those that do not ship."""
     return name if (WEIGHTS / name).is_dir() else f"runs/{name}/weights"
 
 
 def smlstm() -> str:
-    """Retrieval on Flickr8K's test photos, beside what sm-LSTM stands on."""
+    """Retrieval on Flickr8K's test photos, with the models that sm-LSTM builds on."""
     found = table(["model", *RECALL_HEADINGS, "Sum", "measured"], rankings("smlstm", "vse", "dvsa"))
     return f"{found}\nTest photos of Flickr8K, by `seesay evaluate WEIGHTS --data flickr8k`.\n"
 
@@ -82,7 +82,9 @@ def attention_sweeps() -> str:
 
 
 def _noted(rows: str, found: dict[str, Any], *sweeps: str) -> str:
-    note = f"Each a run of `recipes/{found['recipe']}.toml`, with {found['hidden']} hidden units where nothing is said."
+    note = (
+        f"Each row is one run of `recipes/{found['recipe']}.toml`, with {found['hidden']} hidden units unless stated."
+    )
     return dated(f"{rows}\n{note}", found, f"python benchmarks/attention_ablations.py --sweeps {' '.join(sweeps)}")
 
 
@@ -95,13 +97,13 @@ def attended_places() -> str:
         for row in found["rows"]
         for step in range(len(row["pointing"]))
     ]  # fmt: skip
-    header = ["weights", "step", "pointing", "centre of the picture", "attended words with a box"]
+    header = ["weights", "step", "pointing", "centre of the photo", "attended words with a box"]
     note = f"{found['data']} {found['split']}, the {found['n_words']} most attended words of each step."
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/attended_places.py --weights …")
 
 
 def pair_scoring() -> str:
-    """Blocks beside single pairs."""
+    """Pairs scored in blocks and one by one."""
     found = result("pair_scoring")
     rows: list[list[object]] = [
         [row["hidden"], f"{row['microseconds']['blocks']:.0f} µs", f"{row['times_faster_than_pairs']:.0f}×",
@@ -111,10 +113,10 @@ def pair_scoring() -> str:
          f"{row['milliseconds_of_a_short_list']:.0f} ms", f"{row['largest_difference']:.0e}"]
         for row in found["rows"]
     ]  # fmt: skip
-    header = ["hidden units", "a pair in blocks", "faster than pair by pair", "than in bfloat16",
-              "all 1,000 × 5,000, in blocks", "pair by pair", f"{found['n_short_list']} pictures, one sentence",
+    header = ["hidden units", "one pair, in blocks", "faster than one by one", "faster than bfloat16",
+              "all 1,000 × 5,000, in blocks", "one by one", f"{found['n_short_list']} images, one sentence",
               "largest difference"]  # fmt: skip
-    note = "Processor time of one thread, random weights."
+    note = "CPU time of one thread, random weights."
     if whole := found["whole"]:
         note += f" All pairs at {whole['hidden']} hidden units: {whole['seconds']:.0f} s on {whole['threads']} threads."
     command = "python benchmarks/pair_scoring.py" + (" --whole" if whole else "")
@@ -127,7 +129,7 @@ def _sum(report: dict[str, Any]) -> str:
 
 TABLES = (
     ensembles,
-    popularity,
+    hubness,
     smlstm,
     attention_variants,
     attention_sweeps,

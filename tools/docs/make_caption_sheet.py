@@ -1,6 +1,6 @@
 """Draw the captions of the first twenty Flickr8K test photos, good and bad ones as they come.
 
-    SEESAY_DATA=DIR python docs/make_caption_sheet.py
+    SEESAY_DATA=DIR python tools/docs/make_caption_sheet.py
 
 The photos are shown small, as figures of a paper are; they belong to their owners on Flickr.
 """
@@ -28,7 +28,7 @@ def main() -> None:
     captions = caption_images(model, features_in(first), settings=settings, reranker=reranker)
     cells = [Cell(item.image, several[0].text) for item, several in zip(first.collection.items, captions, strict=True)]
     sheet = draw_sheet(cells, 5, width=190, title="mrnn, reranked: the first twenty test photos of Flickr8K")
-    save_picture(sheet, Path(__file__).parent / "pictures/captions.jpg")
+    save_picture(sheet, Path(__file__).parents[2] / "docs/pictures/captions.jpg")
 
 
 if __name__ == "__main__":

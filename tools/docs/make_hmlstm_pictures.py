@@ -1,6 +1,6 @@
 """Draw what HM-LSTM has found out by itself, good and bad as it comes: correspondences with trees, and the map.
 
-    SEESAY_DATA=DIR python docs/make_hmlstm_pictures.py [--weights hmlstm]
+    SEESAY_DATA=DIR python tools/docs/make_hmlstm_pictures.py [--weights hmlstm]
 
 The photos are shown small, as figures of a paper are; they belong to their owners on Flickr.
 """
@@ -24,7 +24,7 @@ from seesay.models.hmlstm import HMLSTM
 from seesay.models.pretrained import load
 from seesay.text.trees import parse
 
-PICTURES = Path(__file__).parent / "pictures"
+PICTURES = Path(__file__).parents[2] / "docs/pictures"
 N_PHOTOS = 4
 GAP = 28
 

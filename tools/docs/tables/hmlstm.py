@@ -1,18 +1,18 @@
-"""Tables of docs/hmlstm.md."""
+"""Tables of docs/papers/hmlstm.md."""
 
 from seesay.evaluation.papers import rows as printed_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, rankings, result, table
 
 
 def hmlstm() -> str:
-    """Retrieval on Flickr8K's test photos: the paper's rows, then models that learned from the same photos or more."""
+    """Retrieval on Flickr8K's test photos: the paper's rows, then models trained on the same photos or more."""
     rows: list[list[object]] = []
     for row in printed_rows("retrieval", "flickr8k"):
         if row.paper == "HM-LSTM":
             sides = [[row.printed.get(f"{side}.{key}") or "–" for key in RECALLS] for side in ("i2t", "t2i")]
             rows.append([row.method, *(" / ".join(side) for side in sides), "–", row.stands_in])
     rows += rankings("hmlstm", "vse", "dvsa")
-    header = ["model", *RECALL_HEADINGS, "Sum", "printed or measured"]
+    header = ["model", *RECALL_HEADINGS, "Sum", "source"]
     return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task retrieval`.\n"
 
 
@@ -25,7 +25,7 @@ def bag_scores() -> str:
 
 
 PARTS = (
-    *("print", "sentence level, Tree-LSTM", "sentence level", "one round", "two rounds", "three rounds"),
+    *("as published", "sentence level, Tree-LSTM", "sentence level", "one round", "two rounds", "three rounds"),
     *("three rounds, by cosine", "three rounds, bags learned"),
 )  # the other variants are in `hmlstm_steps`
 
@@ -48,27 +48,31 @@ def hmlstm_ablations() -> str:
 
 
 def hmlstm_steps() -> str:
-    """What each step away from the print gains on dev, of runs that differ in that step alone."""
+    """What each change to the published method gains on dev, from runs that differ in that change alone."""
     found = result("hmlstm_ablations")
     sums = {row["variant"]: row["dev"]["sum"] for row in found["rows"]}
     bags = {row["variant"]: row["dev_with_bags"]["sum"] for row in found["rows"]}
     longer = result("bag_scores")
     steps = [
-        ("the hardest mismatch instead of all, hinge", sums["three rounds, hinge"], sums["three rounds, hardest"]),
-        ("a softmax over all mismatches instead", sums["three rounds, hardest"], sums["three rounds"]),
-        ("word vectors of 300 numbers that learn", sums["sentence level, fixed words"], sums["sentence level"]),
-        ("the largest values over all nodes, not the root", sums["sentence level, root"], sums["sentence level"]),
-        ("own weights for noun phrases", sums["sentence level, Tree-LSTM"], sums["sentence level"]),
-        ("three rounds of correspondences, phrases counting", bags["sentence level"], bags["three rounds"]),
-        ("phrases count in the score", sums["three rounds"], bags["three rounds"]),
-        ("bags of phrases are learned", bags["three rounds"], bags["three rounds, bags learned"]),
-        ("twenty epochs and 384 hidden units, not 8 and 256", sums["three rounds"], longer["sums"]["0"]),
-        ("phrases count in the score, after twenty", longer["sums"]["0"], longer["sums"][f"{longer['chosen']:g}"]),
+        (
+            "hinge over the hardest negative instead of all negatives",
+            sums["three rounds, hinge"],
+            sums["three rounds, hardest"],
+        ),
+        ("softmax over all negatives instead of the hinge", sums["three rounds, hardest"], sums["three rounds"]),
+        ("learned word vectors of 300 dimensions", sums["sentence level, fixed words"], sums["sentence level"]),
+        ("max pooling over all nodes instead of the root state", sums["sentence level, root"], sums["sentence level"]),
+        ("separate weights for noun phrases", sums["sentence level, Tree-LSTM"], sums["sentence level"]),
+        ("three rounds of correspondences, scored with bags", bags["sentence level"], bags["three rounds"]),
+        ("bags included in the score", sums["three rounds"], bags["three rounds"]),
+        ("trained on bags of phrases", bags["three rounds"], bags["three rounds, bags learned"]),
+        ("20 epochs and 384 hidden units instead of 8 and 256", sums["three rounds"], longer["sums"]["0"]),
+        ("bags included in the score, after 20 epochs", longer["sums"]["0"], longer["sums"][f"{longer['chosen']:g}"]),
     ]
     rows: list[list[object]] = [
         [what, f"{before:.1f}", f"{after:.1f}", f"{after - before:+.1f}"] for what, before, after in steps
     ]
-    text = table(["step", "dev Sum before", "after", "gain"], rows)
+    text = table(["change", "dev Sum before", "after", "gain"], rows)
     commands = "python benchmarks/hmlstm_ablations.py` and `python benchmarks/bag_scores.py"
     return dated(text, found, commands)
 
@@ -96,9 +100,9 @@ def correspondences() -> str:
     found = result("correspondences")
     keys = ("correct", "confident", "random", "whole", "upper_bound")
     rows: list[list[object]] = [[name, *(f"{row[key]:.1f} %" for key in keys)] for name, row in found["rows"].items()]
-    header = ["weights", "correct", "of the surer half", "random region", "whole picture", "bound"]
+    header = ["weights", "correct", "confident half", "random region", "whole image", "upper bound"]
     n = next(iter(found["rows"].values()))["n_phrases"]
-    note = f"{n:,.0f} marked noun phrases of {found['n_images']:,} {found['split']} photos of {found['data']}."
+    note = f"{n:,.0f} annotated noun phrases of {found['n_images']:,} {found['split']} photos of {found['data']}."
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/correspondences.py WEIGHTS …")
 
 
@@ -109,12 +113,12 @@ def tree_lstm() -> str:
         for name, row in found["ways"].items()
     ]
     note = (
-        f"{found['n_sentences']} captions of Flickr8K, {found['batch']} a batch, {found['dim']} numbers a state, "
+        f"{found['n_sentences']} captions of Flickr8K, batches of {found['batch']}, {found['dim']} hidden units, "
         f"{found['threads']} thread, the median of interleaved rounds. States differ from the peer's by "
         f"{found['largest_difference']['states']:.0e} at most. *Own leaves* computes every leaf, *ours* every distinct "
         "word once."
     )
-    header = ["layer", "sentences/s", f"of {found['peer']}"]
+    header = ["layer", "sentences/s", f"ratio to {found['peer']}"]
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/tree_lstm.py")
 
 

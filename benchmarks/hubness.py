@@ -1,10 +1,10 @@
-"""How much does a joint embedding gain when what is near to everything is taken off, and how many groups does it take?
+"""How much does a joint embedding gain by the hubness correction, and with how many cluster centres?
 
-Training pictures and sentences are summed up in groups (`seesay.models.popularity`); with each number of them dev
-pictures and sentences are ranked, the two weights being chosen there as for an ensemble. `--write` leaves so many
-groups beside each of the weights, as training does by itself; those that ship have 128, for their size.
+Training images and sentences are clustered; with each number of centres dev images and sentences are ranked, the two
+weights being chosen there as for an ensemble. `--write` saves so many centres with each of the weights, as training
+does by itself; those that ship have 128, for their size.
 
-    SEESAY_DATA=… python benchmarks/popularity.py [WEIGHTS …] [--write N …]
+    SEESAY_DATA=… python benchmarks/hubness.py [WEIGHTS …] [--write N …]
 """
 
 import argparse
@@ -50,7 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("weights", nargs="*", default=["vse", "runs/vse-flickr8k/weights"])
     parser.add_argument("--write", nargs="*", type=int, default=[], metavar="N", help="groups to leave beside each")
-    arguments = parse_arguments(parser, "popularity")
+    arguments = parse_arguments(parser, "hubness")
     collection = data.load("flickr8k")
     rows = [measure(*each, collection) for each in zip_longest(arguments.weights, arguments.write, fillvalue=0)]
     record(arguments, ("torch", "scikit-learn"), data="flickr8k", split="dev", rows=rows)

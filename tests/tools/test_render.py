@@ -1,4 +1,4 @@
-"""The tables of docs/render.py, from made-up figures: what stands in which row."""
+"""The tables of tools/docs/render.py, from made-up figures: what stands in which row."""
 
 import json
 from importlib import import_module
@@ -28,7 +28,7 @@ RERANKING = {
 @pytest.fixture
 def render(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Every table, reading results and weights from a folder that starts empty."""
-    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "docs")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "tools/docs")
     tables, reading = import_module("tables"), import_module("tables.reading")
     folders = {name: tmp_path / name for name in ("RESULTS", "WEIGHTS")}
     for name, folder in folders.items():
@@ -51,7 +51,7 @@ def write_result(render: SimpleNamespace, name: str, **found: Any) -> None:
 
 def write_ensemble(render: SimpleNamespace) -> None:
     report = {"i2t": RECALLS, "t2i": RECALLS, "sum": 260.5}
-    rows = [{"name": "ensemble, less popularity", "dev": report, "test": report}]
+    rows = [{"name": "ensemble, corrected for hubness", "dev": report, "test": report}]
     write_result(render, "ensembles", ensembles={"shipped": {"rows": rows}})
 
 
@@ -129,7 +129,7 @@ def test_reranking_has_the_layout_of_the_paper_and_says_how_k_and_m_were_found(r
     ]
     assert [row[7] for row in rows[:3]] == [".557", ".600", "1.000"]
     assert rows[3][:2] == ["m-RNN, Table 8, val", "m-RNN-shared"]
-    assert "`mrnn`, flickr8k/test: 10 hypotheses, references are 6,000 training pictures of flickr8k" in text
+    assert "`mrnn`, flickr8k/test: 10 hypotheses, references are 6,000 training images of flickr8k" in text
     assert "k and m chosen on dev" in text
 
 
@@ -148,7 +148,7 @@ def test_wirings_stand_beside_the_papers(render: SimpleNamespace) -> None:
 def test_decoding_says_what_one_caption_costs(render: SimpleNamespace) -> None:
     each = {"greedy": 4.2, "beam 10": 21.0, "beam 10, plain loop": 63.0}
     write_result(
-        render, "decoding", data="50 photos of flickr8k test", weights="mrnn", words=5000, clock="processor time",
+        render, "decoding", data="50 photos of flickr8k test", weights="mrnn", words=5000, clock="CPU time",
         milliseconds_per_caption=each, milliseconds_per_caption_all_photos_at_once={"greedy": 1.0, "beam 10": 9.0},
         mean_words=dict.fromkeys(each, 9.5), plain_loop_takes_times=3.0,
     )  # fmt: skip
@@ -175,7 +175,7 @@ def test_likelihood_says_what_share_of_the_machine_is_used(render: SimpleNamespa
     )  # fmt: skip
     text = render.likelihood()
     assert cells(text)[2] == ["mrnn", "60 GF/s", "80 GF/s", "76 %", "3.2×", "42 min", "75 s"]
-    assert "On the clock, 2 threads: 25.0 minutes exact, 42 s self-normalised." in text
+    assert "Wall-clock time on 2 threads: 25.0 minutes exact, 42 s self-normalised." in text
 
 
 def test_consensus_stands_beside_pycocoevalcap(render: SimpleNamespace) -> None:
@@ -213,3 +213,16 @@ def test_capacity_is_reckoned_from_unit_costs(render: SimpleNamespace) -> None:
     assert small == "| 100,000 | 3 | 1.0 GB | 400 MB | 1 | 5 min | 5 ms |"
     assert large == "| 10,000,000 | 278 | 100.0 GB | 40.0 GB | 1 | 11.7 h | 7 ms |"
     assert huge.startswith("| 1,000,000,000 | 27,778 | 10.0 TB | 4.0 TB | 16 |")
+
+
+def test_the_readme_compares_the_best_published_row_with_the_packaged_weights(render: SimpleNamespace) -> None:
+    report = {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}
+    write_weights(render, "vse", {"flickr8k/test": report, "flickr8k/dev": report, "flickr8k/test/limit-9": report})
+    write_ensemble(render)
+    rows = cells(render.headline())[2:]
+    ours = ["20.0 / 45.2 / 60.0 / 7"] * 2
+    assert rows == [
+        ["HM-LSTM, Table 1 (published)", "27.7 / – / 68.6 / 5", "24.4 / – / 68.1 / 4"],
+        ["`vse`", *ours],
+        ["**`--ensemble shipped`**", *ours],
+    ]

@@ -1,13 +1,14 @@
-"""Tables of pictures, sentences and metrics, and of every packaged weight's retrieval."""
+"""Tables of images, text and metrics, and the retrieval figures of all packaged weights."""
 
-from tables.reading import RECALL_HEADINGS, both_ways, dated, measured, result, table
+from seesay.evaluation.papers import rows as printed_rows
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, table
 
 
 def backbones() -> str:
     found = result("backbones")
-    header = ["backbone", "pixels", "crop", "dev Sum", "R@10 sentences", "R@10 pictures", "images/s", "speed"]
+    header = ["backbone", "pixels", "crop", "dev Sum", "R@10 sentences", "R@10 images", "images/s", "speed"]
     rows = [[*list(row.values())[:-1], f"{row['relative_speed']:.2f}×"] for row in found["rows"]]
-    note = f"Probe trained on {found['train_images']:,} Flickr8K training pictures, mean of {found['seeds']} seeds."
+    note = f"Probe trained on {found['train_images']:,} Flickr8K training images, mean of {found['seeds']} seeds."
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/backbones.py")
 
 
@@ -19,9 +20,7 @@ def regions() -> str:
         for row in entries
     ]
     header = ["scheme", "regions", "recall at IoU 0.5", "mean best IoU", "CPU ms per image"]
-    note = (
-        f"{found['n_boxes']:,} boxes of {found['n_images']} Flickr8K {found['split']} pictures, seed {found['seed']}."
-    )
+    note = f"{found['n_boxes']:,} boxes of {found['n_images']} Flickr8K {found['split']} images, seed {found['seed']}."
     return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/regions.py")
 
 
@@ -70,4 +69,19 @@ def weights() -> str:
     return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data DATA --split SPLIT`.\n"
 
 
-TABLES = (backbones, regions, pipeline, caption_metrics, noun_phrases, weights)
+def headline() -> str:
+    """Retrieval on Flickr8K's test photos in short: the papers' best row, the packaged weights, the ensemble."""
+    best = max(
+        (row for row in printed_rows("retrieval", "flickr8k") if row.own),
+        key=lambda row: float(row.printed.get("t2i.r10") or 0),
+    )
+    sides = [[best.printed.get(f"{side}.{key}") or "–" for key in RECALLS] for side in ("i2t", "t2i")]
+    rows: list[list[object]] = [[f"{best.stands_in} (published)", *(" / ".join(side) for side in sides)]]
+    rows += [[f"`{name}`", *both_ways(report)] for name, key, report in measured("sum") if key == "flickr8k/test"]
+    together = result("ensembles")["ensembles"]["shipped"]["rows"][-1]
+    rows.append(["**`--ensemble shipped`**", *both_ways(together["test"])])
+    note = "Measured by `seesay evaluate WEIGHTS --data flickr8k`."
+    return table(["model", *RECALL_HEADINGS], rows) + f"\n{note}\n"
+
+
+TABLES = (headline, backbones, regions, pipeline, caption_metrics, noun_phrases, weights)
