@@ -1,4 +1,4 @@
-"""Make the pictures of the page in docs/web.md: the sample photos that seesay carries among test photos of Flickr8K.
+"""Make the pictures of docs/how-to/web-page.md: the sample photos of seesay among test photos of Flickr8K.
 
     pip install playwright && SEESAY_DATA=DIR python tools/docs/make_screenshots.py
 
