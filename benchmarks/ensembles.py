@@ -52,8 +52,8 @@ def measure(
         for name, mine, own in zip(names, dev, test, strict=True)
     ]
 
-    def add_row(kind: str, members: slice, popularity: bool) -> Ensemble:
-        mine, own = ([said if popularity else Scored(said.scores) for said in found[members]] for found in (dev, test))
+    def add_row(kind: str, members: slice, corrected: bool) -> Ensemble:
+        mine, own = ([said if corrected else Scored(said.scores) for said in found[members]] for found in (dev, test))
         together = choose_weights(names[members], mine, dev_owners, "flickr8k/dev")
         rows.append(
             {
@@ -65,10 +65,10 @@ def measure(
         )
         return together
 
-    best = add_row("ensemble", slice(None), popularity=False)
+    best = add_row("ensemble", slice(None), corrected=False)
     if dev[0].of_images is not None:
-        add_row("first, corrected for hubness", slice(1), popularity=True)
-        best = add_row("ensemble, corrected for hubness", slice(None), popularity=True)
+        add_row("first, corrected for hubness", slice(1), corrected=True)
+        best = add_row("ensemble, corrected for hubness", slice(None), corrected=True)
     for row in rows:
         recalls = " ".join(f"{row['test'][way][key]:5.1f}" for way in ("i2t", "t2i") for key in ("r1", "r5", "r10"))
         print(f"{row['name']:<29} dev Sum {row['dev']['sum']:.1f}  test {recalls}  Sum {row['test']['sum']:.1f}")

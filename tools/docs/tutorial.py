@@ -58,12 +58,7 @@ def output_of(arguments: list[str]) -> str:
 
 
 def agree(written: str, printed: str) -> bool:
-    """Whether two pages are the same but for the last digits of numbers, in which one processor differs from another.
-
-    Example:
-        >>> agree(" 68 % likely  ▇▇▇", " 67 % likely  ▇▇"), agree("68 % likely", "60 % likely"), agree("0.4", "0.4 %")
-        (True, False, False)
-    """
+    """Whether two pages are the same but for the last digits of numbers, in which one processor differs from another."""
     pages = (written, printed)
     words, again = (" ".join(re.sub("▇+", "▇", NUMBER.sub("0", page)).split()) for page in pages)
     numbers, others = ([float(number) for number in NUMBER.findall(page)] for page in pages)

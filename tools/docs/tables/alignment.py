@@ -1,13 +1,13 @@
 """Tables of docs/papers/dvsa.md."""
 
-from seesay.evaluation.papers import rows as printed_rows
+from seesay.evaluation.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, table
 
 
 def alignment() -> str:
     """Retrieval on Flickr8K's test photos: the rows of DVSA's supplement, then aligners and joint embeddings."""
     rows: list[list[object]] = []
-    for row in printed_rows("retrieval", "flickr8k"):
+    for row in published_rows("retrieval", "flickr8k"):
         if row.paper == "DVSA":
             sides = [[row.printed[f"{side}.{key}"] or "–" for key in RECALLS] for side in ("i2t", "t2i")]
             total = sum(float(cell) for side in sides for cell in side[:3])

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from seesay.evaluation.papers import rows as printed_rows
+from seesay.evaluation.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, WEIGHTS, both_ways, dated, rankings, result, table
 
 TITLES = {"flickr8k": "trained on Flickr8K alone", "shipped": "the weights that ship"}
@@ -57,7 +57,7 @@ def smlstm() -> str:
 def attention_variants() -> str:
     """The variants, with the paper's rows on Flickr30K for their order."""
     rows: list[list[object]] = []
-    for row in printed_rows("retrieval", "flickr30k"):
+    for row in published_rows("retrieval", "flickr30k"):
         if row.paper == "sm-LSTM" and row.method.startswith("sm-LSTM"):
             sides = [[row.printed[f"{side}.{key}"] or "–" for key in RECALLS] for side in ("i2t", "t2i")]
             total = sum(float(cell) for side in sides for cell in side[:3])

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from seesay.evaluation.papers import rows as printed_rows
+from seesay.evaluation.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, short, table
 
 
@@ -13,7 +13,7 @@ def captions() -> str:
     for data, title in (("flickr8k", "Flickr8K"), ("iapr", "IAPR TC-12")):
         rows += [
             [title, row.method, *(row.printed.get(key) or "–" for key in CAPTION_FIGURES), row.stands_in]
-            for row in printed_rows("captions", data)
+            for row in published_rows("captions", data)
         ]
         rows += [
             [title, f"**`{name}`, {own['captions']['decoding']}**", *_figures(own["captions"]), own["date"][:10]]
@@ -29,7 +29,7 @@ def likelihood_retrieval() -> str:
     rows: list[list[object]] = []
     captioners = {name for name, _, _ in measured("captions", unshipped=True)}
     for data, title in (("flickr8k", "Flickr8K"), ("iapr", "IAPR TC-12")):
-        for row in printed_rows("retrieval", data):
+        for row in published_rows("retrieval", data):
             if row.paper == "m-RNN" and row.own:
                 sides = [[row.printed[f"{side}.{key}"] for key in RECALLS] for side in ("i2t", "t2i")]
                 rows.append([title, row.method, "marginal", *(" / ".join(side) for side in sides), row.stands_in])
@@ -61,7 +61,7 @@ def reranking() -> str:
             f"`{name}`, {key}: {about['n_hypotheses']} hypotheses, references are {about['n_references']:,} training "
             f"images of {about['references']}, k and m {how}."
         )
-    for row in printed_rows("captions", "coco"):
+    for row in published_rows("captions", "coco"):
         if row.where.startswith("Table 8, val"):
             rows.append([row.stands_in, row.method, "–", *(row.printed.get(key) or "–" for key in figures)])
     return table(header, rows) + "\n" + "\n".join(notes) + "\n"

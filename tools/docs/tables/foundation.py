@@ -1,6 +1,6 @@
 """Tables of images, text and metrics, and the retrieval figures of all packaged weights."""
 
-from seesay.evaluation.papers import rows as printed_rows
+from seesay.evaluation.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, table
 
 
@@ -72,7 +72,7 @@ def weights() -> str:
 def headline() -> str:
     """Retrieval on Flickr8K's test photos in short: the papers' best row, the packaged weights, the ensemble."""
     best = max(
-        (row for row in printed_rows("retrieval", "flickr8k") if row.own),
+        (row for row in published_rows("retrieval", "flickr8k") if row.own),
         key=lambda row: float(row.printed.get("t2i.r10") or 0),
     )
     sides = [[best.printed.get(f"{side}.{key}") or "–" for key in RECALLS] for side in ("i2t", "t2i")]

@@ -1,13 +1,13 @@
 """Tables of docs/papers/hmlstm.md."""
 
-from seesay.evaluation.papers import rows as printed_rows
+from seesay.evaluation.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, rankings, result, table
 
 
 def hmlstm() -> str:
     """Retrieval on Flickr8K's test photos: the paper's rows, then models trained on the same photos or more."""
     rows: list[list[object]] = []
-    for row in printed_rows("retrieval", "flickr8k"):
+    for row in published_rows("retrieval", "flickr8k"):
         if row.paper == "HM-LSTM":
             sides = [[row.printed.get(f"{side}.{key}") or "–" for key in RECALLS] for side in ("i2t", "t2i")]
             rows.append([row.method, *(" / ".join(side) for side in sides), "–", row.stands_in])
