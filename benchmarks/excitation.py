@@ -78,7 +78,7 @@ def main() -> None:
     for name, ways in {
         "identifier, one pair": identifier_ways(1),
         "identifier, 16 pairs": identifier_ways(16),
-        "convolutions, 2 pictures": convolution_ways(2),
+        "convolutions, 2 images": convolution_ways(2),
     }.items():
         seconds: dict[str, list[float]] = {way: [] for way in ways}
         for _ in range(arguments.repeats + 1):  # the first warms up

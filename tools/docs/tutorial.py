@@ -58,7 +58,7 @@ def output_of(arguments: list[str]) -> str:
 
 
 def agree(written: str, printed: str) -> bool:
-    """Whether two pages are the same but for the last digits of numbers, in which one processor differs from another."""
+    """Whether two pages are the same except for the last digits of numbers, which may depend on the processor."""
     pages = (written, printed)
     words, again = (" ".join(re.sub("▇+", "▇", NUMBER.sub("0", page)).split()) for page in pages)
     numbers, others = ([float(number) for number in NUMBER.findall(page)] for page in pages)
