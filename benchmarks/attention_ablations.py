@@ -32,7 +32,7 @@ SWEEPS = {
     },  # of which the second is the paper's
     "forms": {
         "joint": [],
-        "attention as printed": ["config.attention=printed"],
+        "attention as published": ["config.attention=printed"],
         "two-way MLP": ["config.similarity=sum"],
         "hinge": ["loss.name=hinge-sum", "loss.margin=0.2"],
         "hinge, hardest": ["loss.name=hinge-hardest", "loss.margin=0.2"],

@@ -1,7 +1,7 @@
 """What do the phrases of a sentence add to the sentence as a whole, and how much should they count? (HM-LSTM, on dev.)
 
-The same weights rank dev photos and sentences with every `bag_score`: 0 is the paper's cosine of the wholes. The joint
-embedding that learned from the same photos stands beside them.
+The same weights rank dev photos and sentences with every `bag_score`: 0 is the paper's cosine of photo and
+sentence. The joint embedding that learned from the same photos is compared with them.
 
     SEESAY_DATA=... python benchmarks/bag_scores.py [WEIGHTS] [--beside runs/vse-flickr8k/weights]
 """
@@ -37,12 +37,12 @@ def main() -> None:
     chosen = model.config.bag_score
     source = Examples.of(collection, features_of(collection.images, model.feature_spec, model.outputs))
     model.config = replace(model.config, bag_score=0.0)
-    wholes = score_all(model, source)
+    cosines = score_all(model, source)
     model.config = replace(model.config, bag_score=1.0)
-    bags = score_all(model, source) - wholes
+    bags = score_all(model, source) - cosines
     sums = {}
     for weight in BAG_SCORES:
-        sums[f"{weight:g}"] = round(retrieval_report(wholes + weight * bags, source.image_of)["sum"], 2)
+        sums[f"{weight:g}"] = round(retrieval_report(cosines + weight * bags, source.image_of)["sum"], 2)
         print(f"bag_score {weight:g}: Sum {sums[f'{weight:g}']:.1f}", flush=True)
     beside = evaluate_retrieval(load(arguments.beside), collection).to_report()["sum"]
     print(f"{arguments.beside}: Sum {beside:.1f}")

@@ -77,7 +77,7 @@ def main() -> None:
         weights=arguments.weights,
         words=len(model.vocabulary),
         threads=1,
-        clock="processor time",
+        clock="CPU time",
         rounds=arguments.rounds,
         settings=search,
         milliseconds_per_caption={way: round(value, 2) for way, value in milliseconds.items()},

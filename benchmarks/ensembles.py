@@ -1,9 +1,9 @@
 """How much do matchers find together? Members alone and the sum of their standardised scores, on Flickr8K.
 
 Weights are chosen on dev, figures are of test. One ensemble has members that learned from Flickr8K's training images
-alone, the other those that ship for use; both are measured as plain sums, and with what is near to everything taken off
-(`seesay.models.popularity`), which is also done to the embedding alone. Every member's scores of a split are computed
-once; what a captioner's likelihoods take is most of the time. `--write` puts the second into the package.
+alone, the other those that ship for use; both are measured as plain sums and corrected for
+hubness; so is the embedding alone. Every member's scores of a split are computed once; a captioner's likelihoods take
+most of the time. `--write` puts the second into the package.
 
     SEESAY_DATA=… python benchmarks/ensembles.py [--flickr8k NAME …] [--shipped NAME …] [--keep DIR] [--write]
 """
@@ -52,8 +52,8 @@ def measure(
         for name, mine, own in zip(names, dev, test, strict=True)
     ]
 
-    def add_row(kind: str, members: slice, popularity: bool) -> Ensemble:
-        mine, own = ([said if popularity else Scored(said.scores) for said in found[members]] for found in (dev, test))
+    def add_row(kind: str, members: slice, corrected: bool) -> Ensemble:
+        mine, own = ([said if corrected else Scored(said.scores) for said in found[members]] for found in (dev, test))
         together = choose_weights(names[members], mine, dev_owners, "flickr8k/dev")
         rows.append(
             {
@@ -65,10 +65,10 @@ def measure(
         )
         return together
 
-    best = add_row("ensemble", slice(None), popularity=False)
+    best = add_row("ensemble", slice(None), corrected=False)
     if dev[0].of_images is not None:
-        add_row("first, less popularity", slice(1), popularity=True)
-        best = add_row("ensemble, less popularity", slice(None), popularity=True)
+        add_row("first, corrected for hubness", slice(1), corrected=True)
+        best = add_row("ensemble, corrected for hubness", slice(None), corrected=True)
     for row in rows:
         recalls = " ".join(f"{row['test'][way][key]:5.1f}" for way in ("i2t", "t2i") for key in ("r1", "r5", "r10"))
         print(f"{row['name']:<29} dev Sum {row['dev']['sum']:.1f}  test {recalls}  Sum {row['test']['sum']:.1f}")

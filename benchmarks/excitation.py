@@ -78,7 +78,7 @@ def main() -> None:
     for name, ways in {
         "identifier, one pair": identifier_ways(1),
         "identifier, 16 pairs": identifier_ways(16),
-        "convolutions, 2 pictures": convolution_ways(2),
+        "convolutions, 2 images": convolution_ways(2),
     }.items():
         seconds: dict[str, list[float]] = {way: [] for way in ways}
         for _ in range(arguments.repeats + 1):  # the first warms up
@@ -90,7 +90,7 @@ def main() -> None:
         base = medians["forward and gradient"]
         rows[name] = {way: {"ms": round(1e3 * s, 3), "ratio": round(s / base, 2)} for way, s in medians.items()}
         print(name, {way: f"{row['ms']} ms, {row['ratio']}×" for way, row in rows[name].items()})
-    record(arguments, ("torch",), threads=1, clock="processor time", repeats=arguments.repeats, rows=rows)
+    record(arguments, ("torch",), threads=1, clock="CPU time", repeats=arguments.repeats, rows=rows)
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ def measure_pointing(
         block = last_block(model, open_image(path, at_least=model.feature_spec.pixels))
         maps = all_maps(model, features, own, block)
         maps["alignment (vse)"] = word_maps(embedding, features, own)
-        maps["brightest, whatever is said"] = features.map.sum(3).expand(len(own), -1, -1).double().numpy()
+        maps["brightest place, no words"] = features.map.sum(3).expand(len(own), -1, -1).double().numpy()
         for name, found in maps.items():
             points.setdefault(name, []).append(point_at(found, BLUR))
         points.setdefault("centre", []).append(np.full((len(own), 2), 0.5))
@@ -144,7 +144,7 @@ def measure_hiding(
         shapes = {(name, share): _mask(found, share, backbone.size) for name, found in maps.items() for share in SHARES}
         for share in SHARES:  # the shape of the contrastive map, somewhere else: rolled around the edges
             shift = rng.integers(backbone.size // 4, 3 * backbone.size // 4, 2)
-            shapes["elsewhere", share] = np.roll(shapes["contrastive", share], tuple(shift), (0, 1))
+            shapes["same shape elsewhere", share] = np.roll(shapes["contrastive", share], tuple(shift), (0, 1))
         views = np.stack([pixels, *(np.where(mask[..., None], GREY, pixels) for mask in shapes.values())])
         cells, _ = backbone(torch.from_numpy(views.astype(np.uint8)))
         with torch.inference_mode():

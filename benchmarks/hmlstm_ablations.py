@@ -2,7 +2,7 @@
 
 Each is a run of recipes/hmlstm-ablations.toml in a folder of its own. A run that was stopped goes on, and a finished
 one is not run again: the same command after an interruption costs what is left. All have the same number of epochs;
-those with rounds spend the last three on phrases and regions too. Sentences and photos are compared as wholes, as in
+those with rounds spend the last three on phrases and regions too. Sentences and photos are compared as a whole, as in
 the paper; on dev also with what their phrases find. Beside image-sentence ranking stands the share of training phrases
 whose region, as the finished model would choose it, overlaps an annotated box by half. Dev chooses; test stands beside
 it because the paper prints it.
@@ -43,7 +43,7 @@ VARIANTS = {
     "sentence level, fixed words": [COARSE, "config.fixed_words=true", "config.word_dim=50"],
     "three rounds, hinge": ["loss.name=hinge-sum"],
     "three rounds, hardest": ["loss.name=hinge-hardest"],
-    "print": [
+    "as published": [
         *("config.fixed_words=true", "config.word_dim=50", "config.sentence=root", "config.phrase_weight=1.0"),
         "config.match=cosine",
         *("config.dropout=0.0", "config.image_dropout=0.0", "config.word_dropout=0.0", "config.hidden=512"),
@@ -52,7 +52,7 @@ VARIANTS = {
         *("optimiser.warmup=0", "optimiser.ema=0.0", "optimiser.clip_norm=0.0"),
     ],
 }
-"""`print` follows the paper wherever it says how; the others differ from the recipe in what their name says."""
+"""`as published` follows the paper wherever it says how; the others differ from the recipe in what their name says."""
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ from seesay.models.pretrained import load, load_captioner
 from seesay.scoring import score_all
 from seesay.text.vectors import load_vectors
 
-IDENTIFIERS = ["identifier", "runs/identifier-flickr8k/weights", "runs/identifier-print/weights"]
+IDENTIFIERS = ["identifier", "runs/identifier-flickr8k/weights", "runs/identifier-paper/weights"]
 PAPER = {"identifier": 93.5, "baseline": 91.1}
 
 

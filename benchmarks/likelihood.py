@@ -207,7 +207,7 @@ def main() -> None:
     record(
         arguments,
         ("torch",),
-        data=f"{len(test.items)} pictures and {len(sentences)} sentences of flickr8k test",
+        data=f"{len(test.items)} images and {len(sentences)} sentences of flickr8k test",
         n_images=arguments.images,
         n_sentences=arguments.sentences,
         turns=arguments.turns,

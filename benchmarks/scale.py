@@ -1,4 +1,4 @@
-"""What a library costs beyond one machine: the unit costs that docs/scale.md reckons with.
+"""What a library costs beyond one machine: the unit costs that docs/how-to/scale.md estimates from.
 
 - vectors: synthetic ones in PostgreSQL with pgvector and in SQLite with its matrix: bytes, time to build the index,
   recall@10 of the index against comparing every vector, latency of a search at 1, 8 and 32 clients at once. They lie

@@ -4,7 +4,7 @@
     python benchmarks/unshipped.py runs/rnn-base-iapr/weights --data iapr --like mrnn-iapr --task captions
 
 Captions are written as those of the weights that they stand beside (`--like`). The card, with recipe, data and figures,
-goes to benchmarks/results/weights/NAME.json, from which docs/render.py takes its rows.
+goes to benchmarks/results/weights/NAME.json, from which tools/docs/render.py takes its rows.
 """
 
 import argparse

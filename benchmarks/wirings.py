@@ -18,7 +18,7 @@ from recording import parse_arguments, record
 from seesay.captioning.settings import Settings
 from seesay.data.examples import Examples
 from seesay.evaluation.captions import evaluate_captions
-from seesay.evaluation.papers import rows as printed_rows
+from seesay.evaluation.papers import rows as published_rows
 from seesay.images.extraction import FeatureTable
 from seesay.models.base import Captioner, Weights
 from seesay.models.mrnn import WIRINGS
@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=0, help="learn from and measure on so many only")
     arguments = parse_arguments(parser, "wirings")
     runs = arguments.runs.with_name(f"{arguments.runs.name}-{arguments.images}") if arguments.images else arguments.runs
-    table = {row.method: row for row in printed_rows("captions", "flickr30k", ablations=True) if row.ablation}
+    table = {row.method: row for row in published_rows("captions", "flickr30k", ablations=True) if row.ablation}
     rows = []
     for wiring in arguments.wirings:
         changes = BEYOND.get(wiring, [f"config.wiring={wiring}"])

@@ -1,4 +1,4 @@
-"""docs/cli.md says what the commands say."""
+"""docs/reference/cli.md says what the commands say."""
 
 from pathlib import Path
 
@@ -8,11 +8,11 @@ import typer.main
 from seesay.cli.help_page import RENEW, help_page
 from seesay.cli.main import app
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/cli.md"
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text(encoding="utf-8") == help_page(), f"docs/cli.md is stale; renew it: {RENEW}"
+    assert PAGE.read_text(encoding="utf-8") == help_page(), f"docs/reference/cli.md is stale; renew it: {RENEW}"
 
 
 @pytest.mark.parametrize("command", ["match", "models", "evaluate", "train", "features", "data check"])

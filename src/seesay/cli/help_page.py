@@ -1,4 +1,4 @@
-"""The page docs/cli.md, written from the commands: `python -m seesay.cli.help_page > docs/cli.md`.
+"""The page docs/reference/cli.md, written from the commands: `python -m seesay.cli.help_page > docs/reference/cli.md`.
 
 It is put together from what the commands declare and not from what `--help` prints, which depends on the terminal.
 """
@@ -8,28 +8,27 @@ from typing import Any
 
 import typer.main
 
-RENEW = "python -m seesay.cli.help_page > docs/cli.md"
+RENEW = "python -m seesay.cli.help_page > docs/reference/cli.md"
 _OF_TYPER = ("install_completion", "show_completion")
 
 
 def help_page() -> str:
-    """The text of docs/cli.md: every command with its arguments and options, in the order of `seesay --help`."""
+    """The text of the page: every command with its arguments and options, in the order of `seesay --help`."""
     from seesay.cli.main import app
 
     root: Any = typer.main.get_command(app)
     lines = [
-        "# The command line",
+        "# Commands",
         "",
         root.help,
         "",
-        "Results go to stdout, progress and errors to stderr. The exit code is 0 where all is well, 1 where the "
-        "command ran and found something missing or failed, 2 where it was called wrongly, 130 where it was stopped. "
-        "`seesay --install-completion` makes the shell complete commands and options.",
+        "Results go to stdout, progress and errors to stderr. Exit codes: 0 success, 1 something is missing or failed, "
+        "2 wrong usage, 130 stopped. `seesay --install-completion` installs shell completion.",
         "",
     ]
     for path, command in _commands(root, "seesay"):
         lines += _section(path, command)
-    lines.append(f"*This page is written from the commands: `{RENEW}`.*")
+    lines.append(f"*This page is generated from the commands: `{RENEW}`.*")
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,37 @@
+"""README and docs say what the code does and what was measured."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def test_tables_are_those_that_were_measured() -> None:
+    result = subprocess.run([sys.executable, ROOT / "tools/docs/render.py", "--check"], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_ci_runs_the_line_that_the_readme_shows() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.count("<!-- test line -->") == 1
+    line = readme.split("<!-- test line -->\n```bash\n")[1].split("\n```")[0]
+    assert "./check" in line
+    assert "README.md" in (ROOT / ".ci/run").read_text()
+
+
+def test_no_recorded_result_names_a_folder_of_the_machine() -> None:
+    patterns = ("benchmarks/results/*.json", "src/seesay/weights/*/*.json", "recipes/*")
+    files = [path for pattern in patterns for path in ROOT.glob(pattern)]
+    assert files
+    assert [path.name for path in files if re.search(r'"/\w|"~/', path.read_text())] == []

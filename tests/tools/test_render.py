@@ -1,0 +1,228 @@
+"""The tables of tools/docs/render.py, from made-up figures: what stands in which row."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+RECALLS = {"r1": 20.0, "r5": 45.25, "r10": 60.0, "median": 7.0, "mean": 30.0}
+CAPTIONS = {
+    "perplexity": 20.512, "bleu1": 0.6123, "bleu2": 0.43, "bleu3": 0.3, "bleu4": 0.2149, "cider": 0.557,
+    "rouge_l": 0.4, "meteor": None, "novel": 0.7, "decoding": "beam 3",
+}  # fmt: skip
+RERANKING = {
+    "references": "flickr8k",
+    "n_references": 6000,
+    "n_hypotheses": 10,
+    "chosen_on": "dev",
+    "rows": [
+        {"name": "reranked by CIDEr", "k": 40, "m": 75, **CAPTIONS, "cider": 0.6},
+        {"name": "oracle by CIDEr", **CAPTIONS, "cider": 1.0},
+    ],
+}
+
+
+@pytest.fixture
+def render(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Every table, reading results and weights from a folder that starts empty."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "tools/docs")
+    tables, reading = import_module("tables"), import_module("tables.reading")
+    folders = {name: tmp_path / name for name in ("RESULTS", "WEIGHTS")}
+    for name, folder in folders.items():
+        folder.mkdir()
+        for module in (reading, *tables.PAGES):
+            monkeypatch.setattr(module, name, folder, raising=False)
+    return SimpleNamespace(**folders, **{name.replace("-", "_"): write for name, write in tables.TABLES.items()})
+
+
+def write_weights(render: SimpleNamespace, name: str, figures: dict[str, Any]) -> None:
+    folder = render.WEIGHTS / name
+    folder.mkdir()
+    reports = {key: {"date": "2026-01-02T03:04:05", "protocol": {}, **report} for key, report in figures.items()}
+    (folder / "config.json").write_text(json.dumps({"name": name, "figures": reports}))
+
+
+def write_result(render: SimpleNamespace, name: str, **found: Any) -> None:
+    (render.RESULTS / f"{name}.json").write_text(json.dumps({"date": "2026-01-02T03:04:05", **found}))
+
+
+def write_ensemble(render: SimpleNamespace) -> None:
+    report = {"i2t": RECALLS, "t2i": RECALLS, "sum": 260.5}
+    rows = [{"name": "ensemble, corrected for hubness", "dev": report, "test": report}]
+    write_result(render, "ensembles", ensembles={"shipped": {"rows": rows}})
+
+
+def cells(text: str) -> list[list[str]]:
+    return [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
+
+
+def test_captioners_stand_below_the_papers_rows_of_the_same_test_set(render: SimpleNamespace) -> None:
+    write_weights(render, "mrnn", {"flickr8k/test": {"captions": CAPTIONS}, "flickr8k/dev": {"captions": CAPTIONS}})
+    write_weights(render, "vse", {"flickr8k/test": {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}})
+    header, _, *rows = cells(render.captions())
+    assert header[:4] == ["test set", "captions by", "PPL", "B-1"]
+    flickr8k = [row for row in rows if row[0] == "Flickr8K"]
+    assert [row[1] for row in flickr8k] == ["m-RNN-AlexNet", "**`mrnn`, beam 3**"]
+    assert flickr8k[0][2:7] == ["24.39", "0.565", "0.386", "0.256", "0.170"]
+    assert flickr8k[1][2:] == ["20.51", ".612", ".430", ".300", ".215", ".557", ".400", "–", "2026-01-02"]
+    assert any(row[:2] == ["IAPR TC-12", "RNN-Base"] for row in rows)
+
+
+def test_weights_that_do_not_ship_stand_in_comparisons_and_not_among_those_that_do(render: SimpleNamespace) -> None:
+    found = {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}
+    write_weights(render, "mrnn", {"flickr8k/test": {"captions": CAPTIONS, **found}})
+    write_weights(render, "plain", {"flickr8k/test": {"captions": CAPTIONS, **found}})
+    (render.RESULTS / "weights").mkdir()
+    (render.WEIGHTS / "plain/config.json").rename(render.RESULTS / "weights/plain.json")
+    for table in (render.captions(), render.likelihood_retrieval()):
+        assert [row[1].strip("*").split("`")[1] for row in cells(table) if "`" in row[1]] == ["mrnn", "plain"]
+    write_ensemble(render)
+    assert [row[0] for row in cells(render.weights())[2:]] == ["`mrnn`", *["**`--ensemble shipped`**"] * 2]
+
+
+def test_matchers_and_captioners_share_a_table_and_captions_alone_stay_out(
+    render: SimpleNamespace,
+) -> None:
+    found = {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}
+    write_weights(
+        render, "mrnn", {"flickr8k/test": {"captions": CAPTIONS, **found}, "iapr/test": {"captions": CAPTIONS}}
+    )
+    write_weights(render, "vse", {"flickr8k/test": found})
+    write_ensemble(render)
+    rows = cells(render.weights())[2:]
+    assert [row[:2] for row in rows] == [
+        ["`mrnn`", "flickr8k/test"],
+        ["`vse`", "flickr8k/test"],
+        *(["**`--ensemble shipped`**", f"flickr8k/{split}"] for split in ("dev", "test")),
+    ]
+    assert rows[0][2:] == ["20.0 / 45.2 / 60.0 / 7", "20.0 / 45.2 / 60.0 / 7", "250.5", "2026-01-02"]
+    assert rows[3][4] == "260.5"
+
+
+def test_likelihoods_are_compared_by_how_they_are_normalised(render: SimpleNamespace) -> None:
+    found = {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}
+    figures = {
+        "flickr8k/test": {"captions": CAPTIONS, **found},
+        "flickr8k/test/normalise-none": {**found, "protocol": {"normalise": "none"}},
+        "flickr8k/test/limit-100": found,
+    }
+    write_weights(render, "mrnn", figures)
+    write_weights(render, "vse", {"flickr8k/test": found})
+    rows = [row for row in cells(render.likelihood_retrieval())[2:] if row[0] == "Flickr8K"]
+    assert [row[1:3] for row in rows] == [
+        ["m-RNN-AlexNet", "marginal"], ["**`mrnn`**", "marginal"], ["**`mrnn`**", "none"],
+    ]  # fmt: skip
+    assert rows[0][3:5] == ["14.5 / 37.2 / 48.5 / 11", "11.5 / 31.0 / 42.4 / 15"]
+
+
+def test_reranking_has_the_layout_of_the_paper_and_says_how_k_and_m_were_found(render: SimpleNamespace) -> None:
+    write_weights(render, "mrnn", {"flickr8k/test": {"captions": CAPTIONS, "reranking": RERANKING}})
+    text = render.reranking()
+    rows = cells(text)[2:]
+    assert [row[1:3] for row in rows[:3]] == [
+        ["beam 3", "–"],
+        ["reranked by CIDEr", "40 / 75"],
+        ["oracle by CIDEr", "–"],
+    ]
+    assert [row[7] for row in rows[:3]] == [".557", ".600", "1.000"]
+    assert rows[3][:2] == ["m-RNN, Table 8, val", "m-RNN-shared"]
+    assert "`mrnn`, flickr8k/test: 10 hypotheses, references are 6,000 training images of flickr8k" in text
+    assert "k and m chosen on dev" in text
+
+
+def test_wirings_stand_beside_the_papers(render: SimpleNamespace) -> None:
+    printed = {"bleu1": "0.600", "bleu2": "0.412", "bleu3": "0.278", "bleu4": "0.187"}
+    rows = [{"wiring": "m-rnn", **CAPTIONS, "printed": printed}, {"wiring": "rnn-base", **CAPTIONS, "printed": {}}]
+    write_result(render, "wirings", data="flickr8k dev", epochs=6, recipe="mrnn-wirings", beam=3, rows=rows)
+    text = render.wirings()
+    first, second = cells(text)[2:]
+    assert first == ["`m-rnn`", "20.51", ".612 / .430 / .300 / .215", ".557", ".600 / .412 / .278 / .187"]
+    assert second[-1] == "–"
+    assert "6 epochs of `recipes/mrnn-wirings.toml` each, beam 3." in text
+    assert "Measured 2026-01-02 by `python benchmarks/wirings.py`." in text
+
+
+def test_decoding_says_what_one_caption_costs(render: SimpleNamespace) -> None:
+    each = {"greedy": 4.2, "beam 10": 21.0, "beam 10, plain loop": 63.0}
+    write_result(
+        render, "decoding", data="50 photos of flickr8k test", weights="mrnn", words=5000, clock="CPU time",
+        milliseconds_per_caption=each, milliseconds_per_caption_all_photos_at_once={"greedy": 1.0, "beam 10": 9.0},
+        mean_words=dict.fromkeys(each, 9.5), plain_loop_takes_times=3.0,
+    )  # fmt: skip
+    text = render.decoding()
+    assert cells(text)[2:] == [
+        ["greedy", "4.2 ms", "1.0 ms", "9.5"],
+        ["beam 10", "21.0 ms", "9.0 ms", "9.5"],
+        ["beam 10, plain loop", "63.0 ms", "–", "9.5"],
+    ]
+    assert "The plain loop takes 3.0× as long as the batched beam." in text
+
+
+def test_likelihood_says_what_share_of_the_machine_is_used(render: SimpleNamespace) -> None:
+    row = {
+        "gflops": {"exact": 60.0, "products": 80.0},
+        "share_of_same_products": 0.755,
+        "times_faster_than_pairs": 3.21,
+        "processor_minutes_of_all_pairs": {"exact": 41.6, "self-normalised": 1.25},
+    }
+    whole = {"exact": 1500.0, "self-normalised": 42.0}
+    write_result(
+        render, "likelihood", data="all of flickr8k test", rows={"mrnn": row}, whole_split_seconds=whole,
+        threads_of_the_whole_split=2,
+    )  # fmt: skip
+    text = render.likelihood()
+    assert cells(text)[2] == ["mrnn", "60 GF/s", "80 GF/s", "76 %", "3.2×", "42 min", "75 s"]
+    assert "Wall-clock time on 2 threads: 25.0 minutes exact, 42 s self-normalised." in text
+
+
+def test_consensus_stands_beside_pycocoevalcap(render: SimpleNamespace) -> None:
+    row = {
+        "reranking_s": 2.34, "seesay_us_per_pair": 0.779, "pycocoevalcap_us_per_pair": 308.5, "ratio": 388.3,
+        "largest_difference": 8.9e-16,
+    }  # fmt: skip
+    write_result(
+        render, "consensus", data="flickr8k", n_images=1000, n_hypotheses=10, k=60, n_pairs=3_000_000,
+        rows={"cider": row},
+    )  # fmt: skip
+    text = render.consensus()
+    assert cells(text)[2] == ["CIDEr-D", "2.3 s", "0.78 µs", "308 µs", "388×", "9e-16"]
+    assert "3.0 million pairs" in text
+
+
+def test_capacity_is_reckoned_from_unit_costs(render: SimpleNamespace) -> None:
+    latency = {
+        "store": "postgres", "clients": 1, "median_milliseconds": 6.0, "slowest_of_twenty_milliseconds": 9.0,
+        "queries_per_second": 150.0,
+    }  # fmt: skip
+    vectors = {
+        "n": 1_000_000, "dim": 768, "building_seconds": 3600.0, "index_bytes_per_vector": 4000, "vector_bytes": 4000,
+        "recall_at_10": 0.99, "latency": [latency],
+    }  # fmt: skip
+    workers = {"photos": 200, "one_process_photos_per_second": 10.0, "two_workers_over_one_process": 1.8}
+    recall = {"photos": 8091, "recall_at_10_by_sentences": 0.991, "recall_at_10_by_photos": 0.999}
+    sharing = {"photos": 1000, "equal": True, "bytes_per_photo": 2000}
+    write_result(render, "scale", cores=2, machine="x86_64", vectors=vectors, recall=recall)
+    write_result(render, "sharing", cores=2, machine="x86_64", workers=workers, sharing=sharing)
+    assert "| postgres | 1 | 6.0 ms | 9.0 ms | 150 |" in render.scale_latency()
+    assert cells(render.scale_recall())[2] == ["8,091", "0.991", "0.999"]
+    assert "| 1.80× |" in render.scale_sharing()
+    small, large, huge = render.scale_capacity().splitlines()[2:5]
+    assert small == "| 100,000 | 3 | 1.0 GB | 400 MB | 1 | 5 min | 5 ms |"
+    assert large == "| 10,000,000 | 278 | 100.0 GB | 40.0 GB | 1 | 11.7 h | 7 ms |"
+    assert huge.startswith("| 1,000,000,000 | 27,778 | 10.0 TB | 4.0 TB | 16 |")
+
+
+def test_the_readme_compares_the_best_published_row_with_the_packaged_weights(render: SimpleNamespace) -> None:
+    report = {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}
+    write_weights(render, "vse", {"flickr8k/test": report, "flickr8k/dev": report, "flickr8k/test/limit-9": report})
+    write_ensemble(render)
+    rows = cells(render.headline())[2:]
+    ours = ["20.0 / 45.2 / 60.0 / 7"] * 2
+    assert rows == [
+        ["HM-LSTM, Table 1 (published)", "27.7 / – / 68.6 / 5", "24.4 / – / 68.1 / 4"],
+        ["`vse`", *ours],
+        ["**`--ensemble shipped`**", *ours],
+    ]

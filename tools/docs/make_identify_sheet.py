@@ -1,0 +1,56 @@
+"""Draw why an identifier chooses: Flickr8K test photos beside their look-alikes, with heat and weighted words.
+
+    SEESAY_DATA=DIR python tools/docs/make_identify_sheet.py [WEIGHTS]
+
+The photos are shown small, as figures of a paper are; they belong to their owners on Flickr. The descriptions are the
+first of every 333rd test photo, good and bad ones as they come.
+"""
+
+import sys
+from pathlib import Path
+
+import torch
+from PIL import Image
+
+import seesay
+from seesay.data.examples import Examples
+from seesay.drawing.saliency import draw_identification
+from seesay.drawing.sheets import save_picture
+from seesay.explainers.explaining import explain
+from seesay.images.extraction import features_of
+from seesay.images.io import open_image
+from seesay.models.identifier import load_identifier
+from seesay.scoring import similar_pictures
+
+EVERY = 333
+OUTPUT = Path(__file__).parents[2] / "docs/pictures/identify.jpg"
+
+
+def main() -> None:
+    model = load_identifier(sys.argv[1] if len(sys.argv) > 1 else "identifier")
+    test = seesay.load_data("flickr8k").split("test")
+    source = Examples.of(test, features_of(test.images, model.feature_spec, ("pooled", "map")))
+    rivals = similar_pictures(source, 1)
+    assert source.table is not None
+    sheets = []
+    for number in range(EVERY // 2, len(test), EVERY):
+        sentence = test.items[number].sentences[0]
+        pair = [number, int(rivals[number, 0])]
+        features = [source.table.rows([place]) for place in pair]
+        with torch.inference_mode():
+            images = torch.cat([model.encode_images(some) for some in features])
+            choice = model.choice_probability(model.score(images, model.encode_texts([sentence]))[:, 0])
+        found = [explain(model, some, sentence, "contrastive") for some in features]
+        pictures = [open_image(test.images[place]) for place in pair]
+        labels = [f"{100 * float(p):.0f} %" + note for p, note in zip(choice, ("  meant", ""), strict=True)]
+        sheets.append(draw_identification(pictures, found, labels, title=sentence, width=220))
+    paper = Image.new("RGB", (max(sheet.width for sheet in sheets), sum(sheet.height for sheet in sheets)), "white")
+    top = 0
+    for sheet in sheets:
+        paper.paste(sheet, (0, top))
+        top += sheet.height
+    save_picture(paper, OUTPUT)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Tables of docs/papers/dvsa.md."""
+
+from seesay.evaluation.papers import rows as published_rows
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, table
+
+
+def alignment() -> str:
+    """Retrieval on Flickr8K's test photos: the rows of DVSA's supplement, then aligners and joint embeddings."""
+    rows: list[list[object]] = []
+    for row in published_rows("retrieval", "flickr8k"):
+        if row.paper == "DVSA":
+            sides = [[row.printed[f"{side}.{key}"] or "–" for key in RECALLS] for side in ("i2t", "t2i")]
+            total = sum(float(cell) for side in sides for cell in side[:3])
+            rows.append([row.method, *(" / ".join(side) for side in sides), f"{total:.1f}", row.stands_in])
+    for name, key, report in measured("sum", unshipped=True):
+        if key == "flickr8k/test" and name.startswith(("dvsa", "vse")):
+            rows.append([f"**`{name}`**", *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]])
+    header = ["model", *RECALL_HEADINGS, "Sum", "source"]
+    return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task retrieval`.\n"
+
+
+def alignment_ablations() -> str:
+    """What is aligned with regions, trained alike."""
+    found = result("alignment_ablations")
+    rows: list[list[object]] = [
+        [row["variant"], f"{row['dev']['sum']:.1f}", *both_ways(row["test"]), f"{row['test']['sum']:.1f}"]
+        for row in found["rows"]
+    ]
+    header = ["variant", "dev Sum", *(f"test, {heading}" for heading in RECALL_HEADINGS), "test Sum"]
+    note = f"{found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, from random weights."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/alignment_ablations.py")
+
+
+def grounding() -> str:
+    """Grounding accuracy, with baselines that read no word."""
+    models: list[tuple[object, ...]] = []
+    others: dict[tuple[object, ...], None] = {}  # a baseline that several models share has one row
+    notes: dict[str, None] = {}
+    for name, key, report in measured("grounding", unshipped=True):
+        part = report["grounding"]
+        models.append((key, f"**`{name}`**", f"{part['pointing']:.1f} %", f"{part['iou50']:.1f} %"))
+        for who, row in part["beside"].items():
+            others[key, who, f"{row['pointing']:.1f} %", f"{row['iou50']:.1f} %"] = None
+        others[key, f"upper bound of {part['proposals']}", "–", f"{part['upper_bound']:.1f} %"] = None
+        notes[f"{key}: {part['n_phrases']:,} boxed phrases of {part['n_images']:,} photos."] = None
+    note = "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task grounding`.\n"
+    rows = [list(row) for row in (*models, *others)]
+    return table(["data", "answer", "pointing", "IoU ≥ 0.5"], rows) + "\n" + "\n".join(notes) + note
+
+
+def region_captions() -> str:
+    found = result("region_captions")
+    rows: list[list[object]] = [
+        [row["variant"], f"{row['perplexity']:.2f}", f"{row['phrase_perplexity']:.1f}"] for row in found["rows"]
+    ]
+    header = ["variant", "PPL, sentences of whole photos", "PPL, phrases given their box"]
+    note = (
+        f"{found['data']}; one short run of `recipes/{found['recipe']}.toml` each (epochs: {found['epochs']}); "
+        f"{found['n_phrases']:,} boxed phrases."
+    )
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/region_captions.py")
+
+
+def magnitudes() -> str:
+    """The shortest and longest words of each model, as Table 1 of the supplement; then what they have in common."""
+    found = result("magnitudes")
+    blocks = []
+    for row in found["rows"]:
+        rows: list[list[object]] = [
+            [short_word, f"{short_length:.2f}", long_word, f"{long_length:.2f}"]
+            for (short_word, short_length), (long_word, long_length) in zip(
+                row["shortest"], row["longest"], strict=True
+            )
+        ]
+        header = [f"`{row['weights']}`: shortest words", "length", "longest words", "length"]
+        function, naming = row["function"], row["naming"]
+        blocks.append(
+            table(header, rows)
+            + f"\n{row['n_words']:,} words of {found['data']} that occur {found['min_count']} times or more: the "
+            f"{naming['n']:,} are content words with an average length of {naming['mean']:.2f}, the {function['n']} "
+            f"are function words with {function['mean']:.2f}. Rank correlation with the idf: "
+            f"{row['spearman_idf']:.2f}.\n"
+        )
+    return dated("\n".join(blocks).rstrip(), found, "python benchmarks/magnitudes.py")
+
+
+def alignment_scoring() -> str:
+    found = result("alignment")
+    rows: list[list[object]] = [
+        [name, f"{row['median']:.3f} s", f"{row['ratio_to_blocks']:.1f}×", f"{row['bytes_of_products'] / 1e6:.1f} MB",
+         f"{row['largest_difference']:.0e}"]
+        for name, row in found["sample"]["ways"].items()
+    ]  # fmt: skip
+    sample, whole = found["sample"], found["whole"]
+    note = (
+        f"{sample['n_images']} images × {sample['n_texts']} sentences, {found['n_regions']} regions. All "
+        f"{whole['n_images']:,} × {whole['n_texts']:,} pairs in blocks: {whole['seconds']:.1f} s on {found['threads']} "
+        "threads."
+    )
+    header = ["method", "time", "ratio to blocks", "inner products in memory", "largest difference"]
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/alignment.py")
+
+
+TABLES = (alignment, alignment_ablations, grounding, region_captions, magnitudes, alignment_scoring)

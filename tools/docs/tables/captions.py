@@ -1,0 +1,162 @@
+"""Tables of docs/papers/mrnn.md."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from seesay.evaluation.papers import rows as published_rows
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, short, table
+
+
+def captions() -> str:
+    """Captions on the test sets of the paper, its rows first."""
+    rows: list[list[object]] = []
+    for data, title in (("flickr8k", "Flickr8K"), ("iapr", "IAPR TC-12")):
+        rows += [
+            [title, row.method, *(row.printed.get(key) or "–" for key in CAPTION_FIGURES), row.stands_in]
+            for row in published_rows("captions", data)
+        ]
+        rows += [
+            [title, f"**`{name}`, {own['captions']['decoding']}**", *_figures(own["captions"]), own["date"][:10]]
+            for name, key, own in measured("captions", unshipped=True)
+            if key == f"{data}/test"
+        ]
+    note = "\nMeasured by `seesay evaluate WEIGHTS --data DATA --split test --task captions`.\n"
+    return table(["test set", "captions by", *CAPTION_FIGURES.values(), "source"], rows) + note
+
+
+def likelihood_retrieval() -> str:
+    """Retrieval by likelihood on the test sets of the paper, its rows first; other ways to normalise below."""
+    rows: list[list[object]] = []
+    captioners = {name for name, _, _ in measured("captions", unshipped=True)}
+    for data, title in (("flickr8k", "Flickr8K"), ("iapr", "IAPR TC-12")):
+        for row in published_rows("retrieval", data):
+            if row.paper == "m-RNN" and row.own:
+                sides = [[row.printed[f"{side}.{key}"] for key in RECALLS] for side in ("i2t", "t2i")]
+                rows.append([title, row.method, "marginal", *(" / ".join(side) for side in sides), row.stands_in])
+        for name, key, report in measured("sum", unshipped=True):
+            if name in captioners and key.startswith(f"{data}/test") and "limit" not in key:
+                how = report["protocol"].get("normalise", "marginal")
+                rows.append([title, f"**`{name}`**", how, *both_ways(report), report["date"][:10]])
+    header = ["test set", "model", "normalised by", *RECALL_HEADINGS, "source"]
+    return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data DATA --task retrieval --normalise …`.\n"
+
+
+def reranking() -> str:
+    """Plain captions, reranked ones and the oracles, in the layout of the paper's Table 8."""
+    figures = [key for key in CAPTION_FIGURES if key != "perplexity"]
+    header = ["weights, data", "captions", "k / m", *(CAPTION_FIGURES[key] for key in figures)]
+    rows: list[list[object]] = []
+    notes = []
+    for name, key, report in measured("reranking"):
+        about, plain = report["reranking"], report["captions"]
+        for row in ({"name": plain["decoding"], **plain}, *about["rows"]):
+            chosen = f"{row['k']} / {row['m']}" if "k" in row else "–"
+            rows.append([f"`{name}`, {key}", row["name"], chosen, *_figures(row, figures)])
+        how = (
+            f"chosen on {about['chosen_on']}"
+            if about["chosen_on"]
+            else "from the weights, or the paper's values for COCO"
+        )
+        notes.append(
+            f"`{name}`, {key}: {about['n_hypotheses']} hypotheses, references are {about['n_references']:,} training "
+            f"images of {about['references']}, k and m {how}."
+        )
+    for row in published_rows("captions", "coco"):
+        if row.where.startswith("Table 8, val"):
+            rows.append([row.stands_in, row.method, "–", *(row.printed.get(key) or "–" for key in figures)])
+    return table(header, rows) + "\n" + "\n".join(notes) + "\n"
+
+
+def wirings() -> str:
+    found = result("wirings")
+    bleu = [f"bleu{n}" for n in (1, 2, 3, 4)]
+    header = ["wiring", "PPL", "B-1 / 2 / 3 / 4", "CIDEr", "paper, Flickr30K: B-1 / 2 / 3 / 4"]
+    rows: list[list[object]] = [
+        [
+            f"`{row['wiring']}`",
+            f"{row['perplexity']:.2f}",
+            " / ".join(short(row[key]) for key in bleu),
+            short(row["cider"]),
+            " / ".join(short(float(row["printed"][key])) for key in bleu) if row["printed"] else "–",
+        ]
+        for row in found["rows"]
+    ]
+    note = f"{found['data']}, {found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, beam {found['beam']}."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/wirings.py")
+
+
+def decoding() -> str:
+    found = result("decoding")
+    together = found["milliseconds_per_caption_all_photos_at_once"]
+    rows: list[list[object]] = [
+        [way, f"{value:.1f} ms", f"{together[way]:.1f} ms" if way in together else "–", found["mean_words"][way]]
+        for way, value in found["milliseconds_per_caption"].items()
+    ]
+    note = (
+        f"{found['data']}, `{found['weights']}` with {found['words']:,} words, one thread, {found['clock']}. The plain "
+        f"loop takes {found['plain_loop_takes_times']:.1f}× as long as the batched beam."
+    )
+    header = ["decoding", "one photo", "all photos at once", "words"]
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/decoding.py")
+
+
+def likelihood() -> str:
+    found = result("likelihood")
+    rows: list[list[object]] = [
+        [
+            name,
+            f"{row['gflops']['exact']:.0f} GF/s",
+            f"{row['gflops']['products']:.0f} GF/s",
+            f"{100 * row['share_of_same_products']:.0f} %",
+            f"{row['times_faster_than_pairs']:.1f}×",
+            f"{row['processor_minutes_of_all_pairs']['exact']:.0f} min",
+            f"{60 * row['processor_minutes_of_all_pairs']['self-normalised']:.0f} s",
+        ]
+        for name, row in found["rows"].items()
+    ]
+    header = [
+        "weights", "scoring", "matrix products alone", "share", "faster than one by one", "all pairs, exact",
+        "all pairs, self-normalised",
+    ]  # fmt: skip
+    note = f"{found['data']}; one thread, CPU time."
+    if whole := found["whole_split_seconds"]:
+        note += (
+            f" Wall-clock time on {found['threads_of_the_whole_split']} threads: {whole['exact'] / 60:.1f} minutes "
+            f"exact, {whole['self-normalised']:.0f} s self-normalised."
+        )
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/likelihood.py --whole")
+
+
+def consensus() -> str:
+    found = result("consensus")
+    rows: list[list[object]] = [
+        [
+            {"cider": "CIDEr-D", "bleu": "BLEU-4"}[metric],
+            f"{row['reranking_s']:.1f} s",
+            f"{row['seesay_us_per_pair']:.2f} µs",
+            f"{row['pycocoevalcap_us_per_pair']:.0f} µs",
+            f"{row['ratio']:.0f}×",
+            f"{row['largest_difference']:.0e}",
+        ]
+        for metric, row in found["rows"].items()
+    ]
+    header = ["similarity", "reranking all", "one pair", "pycocoevalcap, one pair", "faster", "largest difference"]
+    note = (
+        f"{found['n_images']:,} {found['data']} images, {found['n_hypotheses']} hypotheses each against the captions "
+        f"of {found['k']} neighbours: {found['n_pairs'] / 1e6:.1f} million pairs; CPU time."
+    )
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/consensus.py")
+
+
+CAPTION_FIGURES = {
+    "perplexity": "PPL", "bleu1": "B-1", "bleu2": "B-2", "bleu3": "B-3", "bleu4": "B-4", "cider": "CIDEr",
+    "rouge_l": "ROUGE-L", "meteor": "METEOR",
+}  # fmt: skip
+
+
+def _figures(row: dict[str, Any], keys: Iterable[str] = tuple(CAPTION_FIGURES)) -> list[str]:
+    found = {key: row.get(key) for key in keys}
+    return ["–" if v is None else f"{v:.2f}" if key == "perplexity" else short(v) for key, v in found.items()]
+
+
+TABLES = (captions, likelihood_retrieval, reranking, wirings, decoding, likelihood, consensus)

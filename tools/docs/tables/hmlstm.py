@@ -1,0 +1,125 @@
+"""Tables of docs/papers/hmlstm.md."""
+
+from seesay.evaluation.papers import rows as published_rows
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, rankings, result, table
+
+
+def hmlstm() -> str:
+    """Retrieval on Flickr8K's test photos: the paper's rows, then models trained on the same photos or more."""
+    rows: list[list[object]] = []
+    for row in published_rows("retrieval", "flickr8k"):
+        if row.paper == "HM-LSTM":
+            sides = [[row.printed.get(f"{side}.{key}") or "–" for key in RECALLS] for side in ("i2t", "t2i")]
+            rows.append([row.method, *(" / ".join(side) for side in sides), "–", row.stands_in])
+    rows += rankings("hmlstm", "vse", "dvsa")
+    header = ["model", *RECALL_HEADINGS, "Sum", "source"]
+    return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task retrieval`.\n"
+
+
+def bag_scores() -> str:
+    found = result("bag_scores")
+    rows: list[list[object]] = [[f"`{found['beside']['weights']}`", f"{found['beside']['sum']:.1f}"]]
+    rows += [[f"`bag_score = {weight}`", f"{total:.1f}"] for weight, total in found["sums"].items()]
+    note = f"`{found['weights']}` on the {found['split']} photos of {found['data']}; it has {found['chosen']:g}."
+    return dated(table(["", "dev Sum"], rows) + f"\n{note}", found, "python benchmarks/bag_scores.py")
+
+
+PARTS = (
+    *("as published", "sentence level, Tree-LSTM", "sentence level", "one round", "two rounds", "three rounds"),
+    *("three rounds, by cosine", "three rounds, bags learned"),
+)  # the other variants are in `hmlstm_steps`
+
+
+def hmlstm_ablations() -> str:
+    found = result("hmlstm_ablations")
+    variants = {row["variant"]: row for row in found["rows"]}
+    rows: list[list[object]] = [
+        [
+            *(row["variant"], f"{row['dev']['sum']:.1f}", f"{row['dev_with_bags']['sum']:.1f}"),
+            *(*both_ways(row["test"]), f"{row['test']['sum']:.1f}"),
+            f"{row['correspondences']['correct']:.1f} %",
+        ]
+        for row in (variants[name] for name in PARTS)
+    ]
+    headings = [f"test, {heading}" for heading in RECALL_HEADINGS]
+    header = ["variant", "dev Sum", "with bags", *headings, "test Sum", "correspondences"]
+    note = f"{found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, from random weights."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/hmlstm_ablations.py")
+
+
+def hmlstm_steps() -> str:
+    """What each change to the published method gains on dev, from runs that differ in that change alone."""
+    found = result("hmlstm_ablations")
+    sums = {row["variant"]: row["dev"]["sum"] for row in found["rows"]}
+    bags = {row["variant"]: row["dev_with_bags"]["sum"] for row in found["rows"]}
+    longer = result("bag_scores")
+    steps = [
+        (
+            "hinge over the hardest negative instead of all negatives",
+            sums["three rounds, hinge"],
+            sums["three rounds, hardest"],
+        ),
+        ("softmax over all negatives instead of the hinge", sums["three rounds, hardest"], sums["three rounds"]),
+        ("learned word vectors of 300 dimensions", sums["sentence level, fixed words"], sums["sentence level"]),
+        ("max pooling over all nodes instead of the root state", sums["sentence level, root"], sums["sentence level"]),
+        ("separate weights for noun phrases", sums["sentence level, Tree-LSTM"], sums["sentence level"]),
+        ("three rounds of correspondences, scored with bags", bags["sentence level"], bags["three rounds"]),
+        ("bags included in the score", sums["three rounds"], bags["three rounds"]),
+        ("trained on bags of phrases", bags["three rounds"], bags["three rounds, bags learned"]),
+        ("20 epochs and 384 hidden units instead of 8 and 256", sums["three rounds"], longer["sums"]["0"]),
+        ("bags included in the score, after 20 epochs", longer["sums"]["0"], longer["sums"][f"{longer['chosen']:g}"]),
+    ]
+    rows: list[list[object]] = [
+        [what, f"{before:.1f}", f"{after:.1f}", f"{after - before:+.1f}"] for what, before, after in steps
+    ]
+    text = table(["change", "dev Sum before", "after", "gain"], rows)
+    commands = "python benchmarks/hmlstm_ablations.py` and `python benchmarks/bag_scores.py"
+    return dated(text, found, commands)
+
+
+def region_phrases() -> str:
+    found = result("region_phrases")
+    rows: list[list[object]] = []
+    for name, ways in found["rows"].items():
+        for way, report in ways.items():
+            sides = (report["region_to_phrase"], report["phrase_to_region"])
+            cells = [
+                f"{side['r1']:.1f} / {side['r5']:.1f} / {side['r10']:.1f} / {side['median']:.0f}" for side in sides
+            ]
+            rows.append([f"**`{name}`**" if name != "random" else name, way, *cells])
+    header = ["model", "phrases", "phrases for a region: R@1 / 5 / 10 / median", "regions for a phrase"]
+    n = found["n_phrases"]
+    note = (
+        f"{found['n_regions']:,} boxes of {found['n_images']:,} {found['split']} photos, {n['distinct']:,} distinct "
+        f"phrases, {n['all']:,} in all."
+    )
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/region_phrases.py WEIGHTS …")
+
+
+def correspondences() -> str:
+    found = result("correspondences")
+    keys = ("correct", "confident", "random", "whole", "upper_bound")
+    rows: list[list[object]] = [[name, *(f"{row[key]:.1f} %" for key in keys)] for name, row in found["rows"].items()]
+    header = ["weights", "correct", "confident half", "random region", "whole image", "upper bound"]
+    n = next(iter(found["rows"].values()))["n_phrases"]
+    note = f"{n:,.0f} annotated noun phrases of {found['n_images']:,} {found['split']} photos of {found['data']}."
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/correspondences.py WEIGHTS …")
+
+
+def tree_lstm() -> str:
+    found = result("tree_lstm")
+    rows: list[list[object]] = [
+        [name, f"{row['sentences_per_second']:.0f}", f"{row['ratio_to_peer']:.2f} ×"]
+        for name, row in found["ways"].items()
+    ]
+    note = (
+        f"{found['n_sentences']} captions of Flickr8K, batches of {found['batch']}, {found['dim']} hidden units, "
+        f"{found['threads']} thread, the median of interleaved rounds. States differ from the peer's by "
+        f"{found['largest_difference']['states']:.0e} at most. *Own leaves* computes every leaf, *ours* every distinct "
+        "word once."
+    )
+    header = ["layer", "sentences/s", f"ratio to {found['peer']}"]
+    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/tree_lstm.py")
+
+
+TABLES = (hmlstm, bag_scores, hmlstm_ablations, hmlstm_steps, region_phrases, correspondences, tree_lstm)

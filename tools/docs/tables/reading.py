@@ -1,0 +1,59 @@
+"""What the tables read: recorded results, the cards of weights, and how a table is written."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[3]
+RESULTS = ROOT / "benchmarks/results"
+WEIGHTS = ROOT / "src/seesay/weights"
+RECALLS = ("r1", "r5", "r10", "median")
+RECALL_HEADINGS = [f"{what} retrieval: R@1 / 5 / 10 / median" for what in ("sentence", "image")]
+
+
+def table(header: list[str], rows: list[list[object]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+
+
+def result(name: str) -> dict[str, Any]:
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def dated(text: str, found: dict[str, Any], command: str) -> str:
+    return f"{text}\nMeasured {found['date'][:10]} by `{command}`.\n"
+
+
+def measured(part: str, *, unshipped: bool = False) -> list[tuple[str, str, dict[str, Any]]]:
+    """Name, data and report of all packaged weights that were measured in a part of the report.
+
+    `unshipped` adds those of which only the card is kept (benchmarks/unshipped.py).
+    """
+    cards = sorted(WEIGHTS.glob("*/config.json"))
+    if unshipped:
+        cards += sorted((RESULTS / "weights").glob("*.json"))
+    return [
+        (about["name"], key, report)
+        for about in (json.loads(path.read_text()) for path in cards)
+        for key, report in sorted(about.get("figures", {}).items())
+        if part in report
+    ]
+
+
+def both_ways(report: dict[str, Any]) -> list[str]:
+    sides = (report["i2t"], report["t2i"])
+    return [" / ".join(f"{side[key]:.1f}" for key in RECALLS[:3]) + f" / {side['median']:g}" for side in sides]
+
+
+def rankings(*families: str) -> list[list[object]]:
+    """A row for each of the weights of these families that was measured on Flickr8K's test photos."""
+    return [
+        [f"**`{name}`**", *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]]
+        for name, key, report in measured("sum", unshipped=True)
+        if key == "flickr8k/test" and name.startswith(families)
+    ]
+
+
+def short(value: float) -> str:
+    """A figure below one, as papers print it: `.216`."""
+    return f"{value:.3f}".removeprefix("0")
