@@ -98,7 +98,7 @@ def alignment_scoring() -> str:
         "threads."
     )
     header = ["method", "time", "ratio to blocks", "inner products in memory", "largest difference"]
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/alignment.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.alignment")
 
 
 TABLES = (alignment, alignment_ablations, grounding, region_captions, magnitudes, alignment_scoring)

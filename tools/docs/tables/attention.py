@@ -119,7 +119,7 @@ def pair_scoring() -> str:
     note = "CPU time of one thread, random weights."
     if whole := found["whole"]:
         note += f" All pairs at {whole['hidden']} hidden units: {whole['seconds']:.0f} s on {whole['threads']} threads."
-    command = "python benchmarks/pair_scoring.py" + (" --whole" if whole else "")
+    command = "python -m benchmarks.speed.pair_scoring" + (" --whole" if whole else "")
     return dated(table(header, rows) + f"\n{note}", found, command)
 
 

@@ -97,7 +97,7 @@ def decoding() -> str:
         f"loop takes {found['plain_loop_takes_times']:.1f}× as long as the batched beam."
     )
     header = ["decoding", "one photo", "all photos at once", "words"]
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/decoding.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.decoding")
 
 
 def likelihood() -> str:
@@ -124,7 +124,7 @@ def likelihood() -> str:
             f" Wall-clock time on {found['threads_of_the_whole_split']} threads: {whole['exact'] / 60:.1f} minutes "
             f"exact, {whole['self-normalised']:.0f} s self-normalised."
         )
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/likelihood.py --whole")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.likelihood --whole")
 
 
 def consensus() -> str:
@@ -145,7 +145,7 @@ def consensus() -> str:
         f"{found['n_images']:,} {found['data']} images, {found['n_hypotheses']} hypotheses each against the captions "
         f"of {found['k']} neighbours: {found['n_pairs'] / 1e6:.1f} million pairs; CPU time."
     )
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/consensus.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.consensus")
 
 
 CAPTION_FIGURES = {

@@ -21,7 +21,7 @@ def bag_scores() -> str:
     rows: list[list[object]] = [[f"`{found['beside']['weights']}`", f"{found['beside']['sum']:.1f}"]]
     rows += [[f"`bag_score = {weight}`", f"{total:.1f}"] for weight, total in found["sums"].items()]
     note = f"`{found['weights']}` on the {found['split']} photos of {found['data']}; it has {found['chosen']:g}."
-    return dated(table(["", "dev Sum"], rows) + f"\n{note}", found, "python benchmarks/bag_scores.py")
+    return dated(table(["", "dev Sum"], rows) + f"\n{note}", found, "python -m benchmarks.ablations.bag_scores")
 
 
 PARTS = (
@@ -73,7 +73,7 @@ def hmlstm_steps() -> str:
         [what, f"{before:.1f}", f"{after:.1f}", f"{after - before:+.1f}"] for what, before, after in steps
     ]
     text = table(["change", "dev Sum before", "after", "gain"], rows)
-    commands = "python benchmarks/hmlstm_ablations.py` and `python benchmarks/bag_scores.py"
+    commands = "python benchmarks/hmlstm_ablations.py` and `python -m benchmarks.ablations.bag_scores"
     return dated(text, found, commands)
 
 
@@ -119,7 +119,7 @@ def tree_lstm() -> str:
         "word once."
     )
     header = ["layer", "sentences/s", f"ratio to {found['peer']}"]
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/tree_lstm.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.tree_lstm")
 
 
 TABLES = (hmlstm, bag_scores, hmlstm_ablations, hmlstm_steps, region_phrases, correspondences, tree_lstm)

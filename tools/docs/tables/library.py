@@ -27,7 +27,7 @@ def library_indexing() -> str:
         for row in found["index"]
     ]
     header = ["photos", "indexed per second", "network alone", "time outside the network", "peak memory"]
-    return dated(table(header, rows), found, "python benchmarks/library.py")
+    return dated(table(header, rows), found, "python -m benchmarks.speed.library")
 
 
 def library_queries() -> str:
@@ -55,7 +55,7 @@ def library_queries() -> str:
         "the time of listing them. An image of 30,000 × 30,000 pixels is refused in "
         f"{found['refusal']['milliseconds']:.1f} ms. The vectors are random."
     )
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/library.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.library")
 
 
 def cascade() -> str:

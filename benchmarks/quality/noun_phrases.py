@@ -4,7 +4,7 @@ A phrase counts as found where both spans are the same to the token. Sentences a
 that have a marked phrase. The peer is spaCy's `noun_chunks` with the same pipeline on the same tokens. "Any NP" asks
 whether a marked phrase is a noun phrase anywhere in the tree, nested ones included: what a tree model can learn from.
 
-    SEESAY_DATA=... python benchmarks/noun_phrases.py
+    SEESAY_DATA=... python -m benchmarks.quality.noun_phrases
 """
 
 import argparse
@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data import entities
 from seesay.text._dependencies import installed_parser

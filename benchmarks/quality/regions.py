@@ -4,7 +4,7 @@ A box of Flickr30k Entities counts as found where one region overlaps it with Io
 photos, a seeded sample of the dev photos of Flickr8K (`--images 0`: all). The time is that of one processor for making
 the longest list of boxes, the photo being open already.
 
-    SEESAY_DATA=... python benchmarks/regions.py
+    SEESAY_DATA=... python -m benchmarks.quality.regions
 """
 
 import argparse
@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data import entities
 from seesay.images.io import open_image

@@ -7,7 +7,7 @@ several times; the median counts. The largest difference between their scores is
 the whole size are scored once in blocks. Other ways stay with the first `--sample` pictures and sentences: the whole
 would take the loop an hour and the one product more memory than there is.
 
-    python benchmarks/alignment.py
+    python -m benchmarks.speed.alignment
 """
 
 import argparse
@@ -18,7 +18,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay.layers.alignment_score import BLOCK, sum_of_max
 from seesay.layers.sequences import Sequences
 

@@ -3,7 +3,7 @@
 Two networks: an identifier from the last map of a picture to its match score and back to map and words, and a row of
 VGG's convolutions from pixels to the last map and back. Both ways start from nothing: their forward pass counts.
 
-    python benchmarks/excitation.py [--repeats 15]
+    python -m benchmarks.speed.excitation [--repeats 15]
 """
 
 import argparse
@@ -15,7 +15,7 @@ from statistics import median
 import torch
 from torch import nn
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay.explainers.excitation import propagate, run
 from seesay.explainers.excitation_match import MEAN, match_saliency
 from seesay.images.features import Features, FeatureSpec

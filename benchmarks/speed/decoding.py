@@ -7,7 +7,7 @@ does nothing else.
 
 Sentences are as long and lengths as much in favour as the weights' own settings say.
 
-    SEESAY_DATA=… python benchmarks/decoding.py [--weights mrnn] [--images 50] [--rounds 3]
+    SEESAY_DATA=… python -m benchmarks.speed.decoding [--weights mrnn] [--images 50] [--rounds 3]
 
 `--weights random` takes an untrained m-RNN with 8,000 words, to try the benchmark itself out.
 """
@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import torch
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.captioning.beam import beam
 from seesay.captioning.decoding import greedy

@@ -6,7 +6,7 @@
 
 A server of its own is started from the package pgserver and removed afterwards.
 
-    SEESAY_DATA=… python benchmarks/sharing.py [--only workers,sharing] [--photos 1000]
+    SEESAY_DATA=… python -m benchmarks.speed.sharing [--only workers,sharing] [--photos 1000]
 """
 
 import argparse
@@ -20,7 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from recording import parse_arguments, record, seconds
+from benchmarks.recording import parse_arguments, record, seconds
+from benchmarks.speed.servers import restart, running_server
 from seesay import data
 from seesay.images.extraction import FeatureStore, extract
 from seesay.library.library import Library
@@ -28,7 +29,6 @@ from seesay.library.stores.postgres import PostgresStore
 from seesay.library.stores.sql import SqlStore
 from seesay.models.pretrained import load
 from seesay.system.cluster import join
-from servers import restart, running_server
 
 INDEX = "from seesay.cli.main import run; run(['index', {folder!r}, '--workers', '1'])"
 

@@ -3,7 +3,7 @@
 Both sides use one worker thread per core. The network alone runs on pixels that lie ready in memory; the pipeline
 reads JPEG files, decodes, resizes, runs the network and writes the store. Rounds are interleaved.
 
-    SEESAY_DATA=… python benchmarks/pipeline.py [--images 384] [--rounds 5]
+    SEESAY_DATA=… python -m benchmarks.speed.pipeline [--images 384] [--rounds 5]
 """
 
 import argparse
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.images.batches import BATCH
 from seesay.images.extraction import FeatureStore, extract

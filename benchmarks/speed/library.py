@@ -10,7 +10,7 @@
 
 How well a library finds photos, stage by stage, is measured by benchmarks/cascade.py.
 
-    SEESAY_DATA=… python benchmarks/library.py [--only index,query,rescan,refusal] [--rounds 5] [--photos 200]
+    SEESAY_DATA=… python -m benchmarks.speed.library [--only index,query,rescan,refusal] [--rounds 5] [--photos 200]
 """
 
 import argparse
@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.errors import SeesayError
 from seesay.images.batches import BATCH

@@ -7,7 +7,7 @@
 
 A server of its own is started from the package pgserver and removed afterwards. Indexing is measured by sharing.py.
 
-    SEESAY_DATA=… python benchmarks/scale.py [--only vectors,recall] [--vectors 1000000]
+    SEESAY_DATA=… python -m benchmarks.speed.scale [--only vectors,recall] [--vectors 1000000]
 """
 
 import argparse
@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from recording import parse_arguments, record, seconds
+from benchmarks.recording import parse_arguments, record, seconds
+from benchmarks.speed.servers import running_server
 from seesay import data
 from seesay.images.extraction import FeatureStore, content_key
 from seesay.images.features import Features
@@ -30,7 +31,6 @@ from seesay.library.stores.sqlite import SqliteStore
 from seesay.library.stores.store import Store
 from seesay.library.types import Filter, Fingerprint
 from seesay.models.pretrained import load
-from servers import running_server
 
 CLIENTS = (1, 8, 32)
 DIM = 768

@@ -7,7 +7,7 @@ alone: 2 · d · V for every distinct position and picture, and the projection o
 stand random ones of the same shape, shared or not, with few and many words. What all pairs of the split cost follows
 from the number of distinct positions; `--whole` measures it, all cores, by the clock on the wall.
 
-    SEESAY_DATA=… python benchmarks/likelihood.py [--weights mrnn-flickr8k | --random] [--whole]
+    SEESAY_DATA=… python -m benchmarks.speed.likelihood [--weights mrnn-flickr8k | --random] [--whole]
 """
 
 import argparse
@@ -22,7 +22,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.images.features import FeatureSpec
 from seesay.layers.prefixes import Prefixes

@@ -3,13 +3,13 @@
 The same weights rank dev photos and sentences with every `bag_score`: 0 is the paper's cosine of photo and
 sentence. The joint embedding that learned from the same photos is compared with them.
 
-    SEESAY_DATA=... python benchmarks/bag_scores.py [WEIGHTS] [--beside runs/vse-flickr8k/weights]
+    SEESAY_DATA=... python -m benchmarks.ablations.bag_scores [WEIGHTS] [--beside runs/vse-flickr8k/weights]
 """
 
 import argparse
 from dataclasses import replace
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data.examples import Examples
 from seesay.errors import SeesayError

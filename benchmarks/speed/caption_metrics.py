@@ -5,7 +5,7 @@ Both sides get the same tokens, joined by single spaces, in the form each one ta
 turns, and the ratio of each turn is taken before the median, so that a busy machine weighs on both. Time is that of the
 processor. The last rows are single sentence pairs per second, the load of consensus reranking, for seesay alone.
 
-    SEESAY_DATA=... python benchmarks/caption_metrics.py
+    SEESAY_DATA=... python -m benchmarks.speed.caption_metrics
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pycocoevalcap.bleu.bleu import Bleu
 from pycocoevalcap.cider.cider import Cider
 from pycocoevalcap.rouge.rouge import Rouge
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.metrics.bleu import bleu, pair_bleu
 from seesay.metrics.captions import caption_report

@@ -7,7 +7,7 @@ them. One thread, processor time; the ratio of each turn is taken before the med
 test set cost follows; `--whole` measures it, all cores, by the clock on the wall. Weights are random: the time does not
 depend on them.
 
-    python benchmarks/pair_scoring.py [--hidden 128 256 1024] [--whole]
+    python -m benchmarks.speed.pair_scoring [--hidden 128 256 1024] [--whole]
 """
 
 import argparse
@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay.images.features import FeatureSpec
 from seesay.layers.attention import Side
 from seesay.layers.sequences import Sequences

@@ -7,7 +7,7 @@ the peer. What depends on the batch (our plan, the peer's joining of trees) is t
 input for each leaf in place of one for each distinct word; "H-LSTM" is the syntax-aware layer. Largest differences of
 states and gradients between the first two and the peer are reported too.
 
-    SEESAY_DATA=... python benchmarks/tree_lstm.py
+    SEESAY_DATA=... python -m benchmarks.speed.tree_lstm
 
 `pytorch-tree-lstm` comes with the development tools, or lies in a folder named by --peer.
 """
@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.layers.tree_lstm import TreeLSTM
 from seesay.layers.tree_plan import Plan, Shape

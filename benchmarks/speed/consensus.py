@@ -8,7 +8,7 @@ al. 2015), and the references those of the sixty after them, so that no caption 
 frequencies of the training captions, which it does not have to count again. The two sides take turns; processor time
 per pair is compared, and the ratio of each turn is taken before the median.
 
-    SEESAY_DATA=... python benchmarks/consensus.py
+    SEESAY_DATA=... python -m benchmarks.speed.consensus
 """
 
 import argparse
@@ -22,7 +22,7 @@ import numpy as np
 from pycocoevalcap.bleu.bleu import Bleu
 from pycocoevalcap.cider.cider_scorer import CiderScorer as TheirCider
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.captioning.consensus import PAPER_K_M, Consensus, rerank
 from seesay.images.extraction import features_of

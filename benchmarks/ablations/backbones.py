@@ -4,7 +4,7 @@ The probe is the joint embedding with a mean-of-words encoder (`recipes/vse-prob
 training pictures for every row. Speeds are interleaved: every round times every row, and the median of the rounds is
 reported, as a ratio to the first row.
 
-    SEESAY_DATA=… python benchmarks/backbones.py [--train-images 2000]
+    SEESAY_DATA=… python -m benchmarks.ablations.backbones [--train-images 2000]
 """
 
 import argparse
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data.examples import Examples
 from seesay.images.extraction import features_of
@@ -93,7 +93,7 @@ def measure_speeds(rounds: int) -> list[float]:
 
 def probe(spec: FeatureSpec, n_train: int, seed: int) -> dict:
     """Train the probe on the first `n_train` training pictures and measure it on dev."""
-    recipe = replace(read_recipe(Path(__file__).parents[1] / "recipes/vse-probe.toml"), seed=seed)
+    recipe = replace(read_recipe(Path(__file__).parents[2] / "recipes/vse-probe.toml"), seed=seed)
     flickr8k = data.load("flickr8k")
     sources = []
     for split, limit in (("train", n_train), ("dev", None)):
