@@ -16,7 +16,7 @@ import torch
 from recording import parse_arguments, record
 from runs import train
 from seesay import data
-from seesay.evaluation.protocols import evaluate_retrieval
+from seesay.evaluation.retrieval import evaluate_retrieval
 from seesay.models.pretrained import load
 from seesay.training.recipe import read_recipe
 

@@ -22,7 +22,7 @@ from runs import train
 from seesay import data
 from seesay.data import entities
 from seesay.evaluation.correspondences import judge_correspondences
-from seesay.evaluation.protocols import evaluate_retrieval
+from seesay.evaluation.retrieval import evaluate_retrieval
 from seesay.images.extraction import features_of
 from seesay.models.hmlstm import HMLSTM
 from seesay.models.pretrained import load

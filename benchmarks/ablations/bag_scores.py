@@ -13,7 +13,7 @@ from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data.examples import Examples
 from seesay.errors import SeesayError
-from seesay.evaluation.protocols import evaluate_retrieval
+from seesay.evaluation.retrieval import evaluate_retrieval
 from seesay.images.extraction import features_of
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.hmlstm import HMLSTM

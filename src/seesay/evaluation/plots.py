@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seesay.evaluation.protocols import Evaluation
+from seesay.evaluation.retrieval import Evaluation
 from seesay.system.files import replace_atomically
 
 if TYPE_CHECKING:

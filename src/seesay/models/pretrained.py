@@ -29,16 +29,18 @@ from seesay.models.weights import find as find
 from seesay.models.weights import installed as installed
 from seesay.models.weights import read_about as read_about
 from seesay.system.files import replace_atomically
+from seesay.system.overrides import apply_overrides
 from seesay.text.vocabulary import Vocabulary
 
 Kind = TypeVar("Kind", bound=Matcher)
 
 
-def load(name: str | Path) -> Matcher:
+def load(name: str | Path, *, changes: Sequence[str] = ()) -> Matcher:
     """Load trained weights, ready to use.
 
     Args:
         name: The name of weights that came with the package (`seesay models` lists them), or a folder.
+        changes: Values of their configuration that are to be others, as in `bag_score=0.5`.
 
     Raises:
         SeesayError: There are no such weights, or a file of theirs is damaged or does not fit the others.
@@ -53,7 +55,7 @@ def load(name: str | Path) -> Matcher:
     origin = str(folder / "config.json")
     with named_in_errors(origin):
         kind = family_class(about["family"])
-    config = read_config(kind.config_type, about["config"], origin)
+    config = read_config(kind.config_type, apply_overrides(about["config"], changes), origin)
     vocabulary = _read_vocabulary(folder / "vocabulary.json", about.get("vocabulary"))
     described = dict(about["features"])
     digest = described.pop("digest", None)
