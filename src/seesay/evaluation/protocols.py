@@ -100,13 +100,14 @@ def read_measured(
     on_progress: Progress | None = None,
 ) -> Examples:
     """The images of all folds together with their features, for figures that do not depend on how many there are."""
-    _require_pictures(collection)
+    require_images(collection)
     measured = take_measured(collection, protocol, seed)
     table = features_of(measured.images, model.feature_spec, model.outputs, root=store, on_progress=on_progress)
     return Examples.of(measured, table)
 
 
-def _require_pictures(collection: Collection) -> None:
+def require_images(collection: Collection) -> None:
+    """Refuse a collection without images, or with a file missing: a part of a split cannot be compared."""
     if not collection.items:
         raise SeesayError(f"{collection.name} has no images to measure on")
     n_missing = len(collection) - len(collection.images)

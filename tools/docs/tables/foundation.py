@@ -29,7 +29,9 @@ def pipeline() -> str:
     header = ["network alone", "whole pipeline", "median ratio"]
     cells = [f"{found['network_images_per_second']} images/s", f"{found['pipeline_images_per_second']} images/s"]
     note = f"{found['data']}, {found['workers']} workers, median of {found['rounds']} rounds."
-    return dated(table(header, [[*cells, found["median_ratio"]]]) + f"\n{note}", found, "python -m benchmarks.speed.pipeline")
+    return dated(
+        table(header, [[*cells, found["median_ratio"]]]) + f"\n{note}", found, "python -m benchmarks.speed.pipeline"
+    )
 
 
 def caption_metrics() -> str:

@@ -102,7 +102,9 @@ def excitation() -> str:
     ]
     note = f"One thread, {found['clock']}, median of {found['repeats']}; each includes its own forward pass."
     return dated(
-        table(["network", "method", "time", "ratio"], rows) + f"\n{note}", found, "python -m benchmarks.speed.excitation"
+        table(["network", "method", "time", "ratio"], rows) + f"\n{note}",
+        found,
+        "python -m benchmarks.speed.excitation",
     )
 
 
