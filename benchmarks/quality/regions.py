@@ -81,7 +81,7 @@ def main() -> None:
         items = random.Random(arguments.seed).sample(items, arguments.images)
     # Two chains may share a box, which is still one box.
     truth = [np.array(sorted({(b.left, b.top, b.right, b.bottom) for b in item.boxes})) for item in items]
-    photos = [open_image(item.image) for item in items]
+    photos = [open_image(path) for path in (item.image for item in items) if path]
     n_boxes = sum(map(len, truth))
     print(f"{len(items)} of {n_photos} {arguments.split} photos (seed {arguments.seed}), {n_boxes} boxes")
     print(f"{'scheme':<34} {'regions':>7} {'recall %':>8} {'mean IoU':>8} {'ms/image':>8}")

@@ -16,6 +16,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -109,7 +110,7 @@ def start(model: Captioner, features: Features) -> State:
     return model.start(model.encode_images(features))
 
 
-def whole_batch(model: Captioner, features: Features, search: dict[str, float], rounds: int) -> dict[str, float]:
+def whole_batch(model: Captioner, features: Features, search: dict[str, Any], rounds: int) -> dict[str, float]:
     """Milliseconds per caption where all photos are captioned by one call."""
     calls = {
         "greedy": lambda: greedy(model, start(model, features), max_length=search["max_length"]),

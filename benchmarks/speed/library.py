@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,12 +107,13 @@ def _index_rates(place: Path, folder: Path, rounds: int) -> dict[str, Any]:
     network, pipeline = [], []
     for number in range(rounds):
         with ThreadPoolExecutor(workers, initializer=lambda: torch.set_num_threads(1)) as pool:
-            network.append(len(files) / _seconds(lambda pool=pool: list(pool.map(backbone, batches))))
+            network.append(len(files) / _seconds(partial(_drain, pool, backbone, batches)))
         library = Library(place / f"{folder.name} {number}")
         with ExitStack() as stack:
-            for model in (library.encoder, *library.stages):
+            models: list[Any] = [library.encoder, *library.stages]
+            for model in models:
                 stack.enter_context(model.at_work())  # all is loaded once, whatever the number of photos
-            pipeline.append(len(files) / _seconds(lambda library=library: library.index(folder)))
+            pipeline.append(len(files) / _seconds(partial(library.index, folder)))
         assert library.store.counts().photos == len(files)
         library.close()
     memory = _peak_megabytes(INDEX.format(place=str(place / f"{folder.name} memory"), folder=str(folder)))
@@ -164,7 +166,7 @@ def fill(folder: Path, n: int) -> Library:
     library.store.set_folders([Folder(folder / "photos")])
     rng = np.random.default_rng(0)
     views = {
-        stage: rng.standard_normal((N_VIEWS[stage], fingerprint.dim), dtype=np.float32).astype(np.float16) / 28
+        stage: (rng.standard_normal((N_VIEWS[stage], fingerprint.dim), dtype=np.float32) / 28).astype(np.float16)
         for stage, fingerprint in stages.items()
     }
     for start in range(0, n, 1000):
@@ -237,6 +239,10 @@ def measure_refusal(place: Path, rounds: int) -> dict[str, Any]:
     }
     print(row)
     return row
+
+
+def _drain(pool: ThreadPoolExecutor, network: Callable[[Any], Any], batches: list[Any]) -> None:
+    list(pool.map(network, batches))
 
 
 def _seconds(act: Callable[[], object]) -> float:

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import pgserver
-from pgserver._commands import pg_ctl
+from pgserver._commands import pg_ctl  # type: ignore[attr-defined]
 
 
 @contextmanager
 def running_server(**settings: str) -> Iterator[Any]:
     """It is there while the block runs, and gone with all that it holds afterwards."""
-    server = pgserver.get_server(tempfile.mkdtemp(prefix="seesay-scale-"), cleanup_mode="delete")
+    server = pgserver.get_server(tempfile.mkdtemp(prefix="seesay-scale-"), cleanup_mode="delete")  # type: ignore[attr-defined]
     try:
         for name, value in settings.items():
             server.psql(f"ALTER SYSTEM SET {name} = '{value}';")

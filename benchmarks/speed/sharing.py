@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,8 @@ def measure_workers(place: Path, n_photos: int, rounds: int) -> dict[str, Any]:
         extract(paths[:16], FeatureStore(spec, root=place / "warm"), ray="local")
         for number in range(rounds):
             here, there = (FeatureStore(spec, root=place / f"{name}{number}") for name in ("one", "two"))
-            one.append(seconds(lambda store=here: extract(paths, store, workers=1)))
-            two.append(seconds(lambda store=there: extract(paths, store, ray="local")))
+            one.append(seconds(partial(extract, paths, here, workers=1)))
+            two.append(seconds(partial(extract, paths, there, ray="local")))
     row = {
         "photos": len(paths),
         "one_process_photos_per_second": round(len(paths) / statistics.median(one), 2),

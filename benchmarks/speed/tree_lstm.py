@@ -82,7 +82,7 @@ def main() -> None:
     arguments = parse_arguments(parser, "tree_lstm")
     if arguments.peer:
         sys.path.insert(0, str(arguments.peer))
-    import treelstm
+    import treelstm  # type: ignore[import-not-found]
 
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(0)
@@ -127,7 +127,7 @@ def main() -> None:
                 for layer in (plain, aware, peer):
                     layer.zero_grad(set_to_none=True)
                 found = way(batch)
-                found.sum().backward()  # type: ignore[no-untyped-call]
+                found.sum().backward()
                 roots[name] = found.detach()
             if turn:
                 seconds[name].append(time.perf_counter() - start)
@@ -135,7 +135,7 @@ def main() -> None:
     for layer in (plain, peer):
         layer.zero_grad(set_to_none=True)
     for name in ("ours", "pytorch-tree-lstm"):
-        ways[name](batches[0]).sum().backward()  # type: ignore[no-untyped-call]
+        ways[name](batches[0]).sum().backward()
     gradient = largest_difference(plain, peer)
 
     rows = {}

@@ -105,7 +105,7 @@ def write_card(about: Mapping[str, Any]) -> str:
         lines += ["## Measured", "", *_measured(figures)]
         command = f"seesay evaluate {about['name']} --data DATA --split SPLIT"
         if about["family"] == "identifier":
-            command = f"python benchmarks/identification.py --identifiers {about['name']}"
+            command = f"seesay evaluate {about['name']} --data flickr8k --task identification"
         lines += [f"`{command}` measures again.", ""]
     lines += ["## What it is bad at", "", *(f"- {point}" for point in WEAK_POINTS.get(about["family"], ())), ""]
     if "recipe_fingerprint" in about:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from seesay.evaluation.papers import rows as published_rows
-from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, short, table
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, short, swept, table
 
 
 def captions() -> str:
@@ -73,16 +73,17 @@ def wirings() -> str:
     header = ["wiring", "PPL", "B-1 / 2 / 3 / 4", "CIDEr", "paper, Flickr30K: B-1 / 2 / 3 / 4"]
     rows: list[list[object]] = [
         [
-            f"`{row['wiring']}`",
-            f"{row['perplexity']:.2f}",
-            " / ".join(short(row[key]) for key in bleu),
-            short(row["cider"]),
-            " / ".join(short(float(row["printed"][key])) for key in bleu) if row["printed"] else "–",
+            f"`{row['variant']}`",
+            f"{row['captions']['perplexity']:.2f}",
+            " / ".join(short(row["captions"][key]) for key in bleu),
+            short(row["captions"]["cider"]),
+            " / ".join(short(float(row["published"][key])) for key in bleu) if "published" in row else "–",
         ]
         for row in found["rows"]
     ]
-    note = f"{found['data']}, {found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, beam {found['beam']}."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/wirings.py")
+    decoding = found["rows"][0]["captions"]["decoding"]
+    note = f"{found['data']} dev, {found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, {decoding}."
+    return dated(table(header, rows) + f"\n{note}", found, swept("wirings"))
 
 
 def decoding() -> str:

@@ -3,14 +3,14 @@
 A length is counted in lengths of the sentence's average word. Beside the longest and shortest words stand the rank
 correlation with the idf, and the average of words that name something and of those that only hold a sentence together.
 
-    SEESAY_DATA=… python benchmarks/magnitudes.py [--weights dvsa …]
+    SEESAY_DATA=… python -m benchmarks.quality.magnitudes [--weights dvsa …]
 """
 
 import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.grounding.magnitudes import WordMagnitude, spearman, word_magnitudes
 from seesay.models.aligner import load_aligner
