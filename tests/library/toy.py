@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +24,8 @@ from seesay.errors import SeesayError
 from seesay.library.library import Library
 from seesay.library.ranking.calibration import Calibration, content_words
 from seesay.library.ranking.cascade import Blend
+from seesay.library.stores import sqlite
 from seesay.library.types import Fingerprint, Tags, Vector
-from seesay.system import locks as locking
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}
 BLEND = Blend(("colours",), k=10, weight=0.5, slope=1.0, offset=0.0)
@@ -144,7 +144,7 @@ def index_in_children(library: Path, folder: Path, n_kills: int) -> dict[str, li
 
 def index_twice_at_once(library: Path, folder: Path) -> dict[str, list[int]]:
     """Two processes that know nothing of each other's lock index the same folder."""
-    locking.fcntl = None  # type: ignore[assignment]
+    sqlite.hold_lock = lambda *_, **__: nullcontext()  # type: ignore[assignment]
     child = os.fork()
     _index(library, folder)
     if child == 0:

@@ -151,7 +151,7 @@ def _is_folder(thing: str) -> bool:
 def _refresh(opened: "Library", folders: Sequence[Path], *, quiet: bool) -> None:
     """Bring what is searched up to date, or say why that cannot be."""
     from seesay.errors import SeesayError
-    from seesay.system.locks import LibraryBusyError
+    from seesay.system.locks import LockHeldError
 
     known = [folder.path for folder in opened.folders()]
     if not folders and not known:
@@ -160,7 +160,7 @@ def _refresh(opened: "Library", folders: Sequence[Path], *, quiet: bool) -> None
         try:
             with progress_when_needed(f"indexing {printable(folder)}", quiet=quiet) as on_progress:
                 done = opened.index(folder, on_progress=on_progress)
-        except LibraryBusyError as error:
+        except LockHeldError as error:
             typer.echo(f"seesay: {error.what}; searching what is there", err=True)
             return
         except SeesayError as error:
