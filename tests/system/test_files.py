@@ -54,7 +54,12 @@ def test_a_file_has_the_rights_that_the_user_gives_files(tmp_path: Path, umask: 
 
 def test_what_fails_in_the_middle_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
-    with pytest.raises(ZeroDivisionError), replace_atomically(tmp_path / "file") as temporary:
-        temporary.write_text("half of the new")
-        raise ZeroDivisionError
+
+    def fail() -> None:
+        with replace_atomically(tmp_path / "file") as temporary:
+            temporary.write_text("half of the new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "old")]

@@ -19,7 +19,7 @@ from seesay.library.stores.postgres_lock import hold_advisory_lock
 from seesay.library.stores.server import Server
 from seesay.library.stores.server import query as as_query
 from seesay.library.stores.sharing import Claim, SharedStore
-from seesay.library.stores.sql import UNUSED, SqlStore, beginning
+from seesay.library.stores.sql import OF_STAGE, UNUSED, SqlStore, beginning
 from seesay.library.types import Batch, File, Filter, Fingerprint, Folder, Hit, Vector
 
 Search = Literal["auto", "exact"]
@@ -71,6 +71,7 @@ class PostgresStore(SqlStore, SharedStore):
             if only_if_empty and begun:
                 return
             connection.execute("TRUNCATE photos, failures, queue, contents CASCADE")
+            connection.execute(f"DELETE FROM about WHERE {OF_STAGE}".encode())
             connection.execute("DROP INDEX IF EXISTS vectors_nearest")
             connection.execute(f"ALTER TABLE vectors ALTER COLUMN vector TYPE VECTOR({dim})".encode())
             if dim <= _WIDEST:
@@ -153,7 +154,7 @@ class PostgresStore(SqlStore, SharedStore):
         passes, parameters = below([folder])
         return [path for (path,) in self._rows(f"SELECT path FROM queue WHERE {passes} LIMIT ?", *parameters, at_most)]
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         ((n_vectors,),) = self._rows("SELECT count(*) FROM vectors")
         held = self.fingerprint()
         if n_vectors > EXACT_UP_TO and held is not None and held.dim <= _WIDEST and not self._has_index():

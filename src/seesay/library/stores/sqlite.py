@@ -14,7 +14,7 @@ from seesay.library.stores.conditions import SQLITE
 from seesay.library.stores.database import Database
 from seesay.library.stores.keeper import MatrixKeeper
 from seesay.library.stores.matrix import Ids, Matrix
-from seesay.library.stores.sql import PUT_PHOTO, UNUSED, SqlStore, beginning, date_of, pack, unpack
+from seesay.library.stores.sql import OF_STAGE, PUT_PHOTO, UNUSED, SqlStore, beginning, date_of, pack, unpack
 from seesay.library.stores.store import WAIT, busy
 from seesay.library.types import Batch, File, Filter, Fingerprint, Folder, Hit, Vector
 from seesay.system.locks import hold_lock
@@ -60,6 +60,7 @@ class SqliteStore(SqlStore):
                 return
             for table in ("photos", "failures", "contents"):
                 connection.execute(f"DELETE FROM {table}")
+            connection.execute(f"DELETE FROM about WHERE {OF_STAGE}")
             connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", beginning(fingerprint, stages).items())
         self._keeper.delete()
 
