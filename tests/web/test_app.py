@@ -299,7 +299,7 @@ def test_errors_say_what_is_allowed(browser: Any) -> None:
     assert answer.status == 422
     assert answer.json["what"] == "the parameter 'limit' cannot be understood"
     assert "100" in answer.json["allowed"]
-    assert browser.get("/api/search").json["what"] == "the query query is empty"
+    assert browser.get("/api/search").json["what"] == "the query is empty"
     assert browser.get("/api/nothing").json["what"] == "there is nothing at this address"
     assert browser.send("DELETE", "/api/photos/1").status == 405
 

@@ -132,7 +132,7 @@ def test_a_folder_restricts_the_search(library: Library, photos: Path) -> None:
 
 @pytest.mark.parametrize("query", ["", " ", "\n"])
 def test_a_query_of_nothing_is_refused(library: Library, query: str) -> None:
-    with pytest.raises(SeesayError, match="the query query is empty"):
+    with pytest.raises(SeesayError, match="the query is empty"):
         library.search(query)
 
 
