@@ -4,7 +4,7 @@
     python tools/docs/architecture.py --check    fail where the picture is stale
 
 Every import counts: at the top of a module, inside a function, and for typing only. Rooms stand in the order of the
-contract in pyproject.toml, the lowest at the bottom. Nearly all import `system` and `errors`: those lines are not drawn.
+contract in pyproject.toml, the lowest at the bottom. Nearly all import `system` and `errors`, which is not drawn.
 """
 
 import argparse
