@@ -138,7 +138,7 @@ class TestScores:
             model.score(texts, texts)
 
     def test_weights_come_back_from_disk(self, build: Build, tmp_path: Path) -> None:
-        model = build(variant="att", attention="printed", similarity="sum")
+        model = build(variant="att", attention="paper", similarity="sum")
         pretrained.save(tmp_path / "pairs", model, {"name": "pairs"})
         again = pretrained.load(tmp_path / "pairs")
         scores = [
@@ -241,7 +241,7 @@ class TestStart:
     ("config", "message"),
     [
         ({"variant": "some"}, "allowed: full, att, ctx, mean"),
-        ({"attention": "hard"}, "allowed: joint, printed"),
+        ({"attention": "hard"}, "allowed: joint, paper"),
         ({"similarity": "cosine"}, "allowed: product, sum"),
         ({"similarity_dim": 3}, "a divisor of config.dim, 8"),
         ({"fixed": True}, "there is nothing to begin with"),

@@ -178,7 +178,7 @@ def test_trials_are_scored_as_all_pairs_are() -> None:
 def test_settling_fits_the_probabilities_on_dev() -> None:
     task = make_task()
     task.model.output.weight.data *= 50  # far too sure of itself
-    task.settle()
+    task.finalize()
     logits = score_trials(task.model, task.dev, draw_trials(task.dev.image_of, n_candidates=10, seed=1))
     assert task.model.calibration.tolist() == pytest.approx(fit_calibration(logits))
     assert (task.model.calibration[[0, 2]] > 1).all()

@@ -41,8 +41,8 @@ class Aligner(Matcher):
 
 
 @runtime_checkable
-class EmbedsWholes(Protocol):
-    """An aligner that has one vector for a picture as a whole and for a sentence, too."""
+class GlobalEmbedding(Protocol):
+    """An aligner that also has one vector for the whole image and one for the whole sentence."""
 
     def embed_images(self, features: Features) -> Tensor:
         """(n, D)."""

@@ -1,16 +1,15 @@
-"""The verbs that models answer, and the registry of model families.
+"""The verbs that models answer, and what a model says about itself.
 
-The command line, the evaluation and the web page know these verbs only and never ask for a model's name.
+The command line, the evaluation and the web page know these only and never ask for a model's name. A model family is a
+class that `seesay.models.registry` has registered.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -21,22 +20,12 @@ from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone
 from seesay.images.features import Features, FeatureSpec, compute
 from seesay.images.io import open_image
+from seesay.models.declared import Declared
 from seesay.models.popularity import POPULARITY, Popularity, read_popularity
 from seesay.models.weights import Weights as Weights
 from seesay.system.progress import Progress
-from seesay.text.vocabulary import END, PAD, START, UNKNOWN, Vocabulary
-
-FAMILIES = {
-    "vse": "seesay.models.vse:VSE",
-    "mrnn": "seesay.models.mrnn:MRNN",
-    "dvsa": "seesay.models.dvsa:DVSA",
-    "hmlstm": "seesay.models.hmlstm:HMLSTM",
-    "identifier": "seesay.models.identifier:Identifier",
-    "nic": "seesay.models.nic:NIC",
-    "dvsa-captions": "seesay.models.dvsa_captions:DVSACaptions",
-    "smlstm": "seesay.models.smlstm:SMLSTM",
-}
-"""Model family → where its class lies; a family is imported when it is asked for."""
+from seesay.text.tokenizer import Tokenizer
+from seesay.text.vocabulary import END, PAD, START, Vocabulary
 
 Picture = Path | str | bytes | Image.Image
 State = tuple[Tensor, ...]
@@ -47,29 +36,29 @@ LONGEST = 100
 """Words of a sentence that are read; nobody's caption is longer, and a pasted book does not exhaust the memory."""
 
 
-class Matcher(nn.Module, ABC):
+class Matcher(nn.Module, Declared, ABC):
     """A model that says how well a sentence fits a picture.
 
     Attributes:
-        family: Its name in the registry.
         config: Its own frozen dataclass.
         weights: Where its weights came from; None before it is trained.
-        n_glanced: Dev images by which it is judged while it learns; 0 for all. For models that take minutes for all.
-        is_embedding: Whether pictures and sentences are single vectors, and a score is their inner product.
     """
 
-    family: ClassVar[str]
-    config_type: ClassVar[type[Any]]
-    n_glanced: ClassVar[int] = 0
-    is_embedding: ClassVar[bool] = False
     weights: Weights | None = None
 
-    def __init__(self, config: Any, vocabulary: Vocabulary, features: FeatureSpec) -> None:
+    def __init__(self, config: Any, tokenizer: Tokenizer, features: FeatureSpec) -> None:
         super().__init__()
         self.config = config
-        self.vocabulary = vocabulary
+        self.tokenizer = tokenizer
         self.feature_spec = features
         self._backbone: list[Backbone] = []  # in a list, so that it is no submodule and not part of the weights
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of a model that reads whole words."""
+        if not isinstance(self.tokenizer, Vocabulary):
+            raise SeesayError(f"{self.family} reads subwords and has no vocabulary of whole words")
+        return self.tokenizer
 
     def initialise(self, seed: int) -> None:
         """Give the weights their values before training; torch's own are a good default."""
@@ -89,15 +78,15 @@ class Matcher(nn.Module, ABC):
         return read_popularity(path, self.config.dim)
 
     @property
-    def borrowed(self) -> dict[str, tuple[str, ...]]:
-        """Names of other weights → the parts of this model that are, and stay, theirs.
+    def shared_parts(self) -> dict[str, tuple[str, ...]]:
+        """Names of other weights → the parts of this model that are, and stay, those of theirs.
 
         Where those weights are installed, a folder of this model's weights does not hold such parts a second time.
         """
         return {}
 
-    def borrow(self, lender: str) -> None:
-        """Fill the parts that are those of `lender`."""
+    def share_from(self, source: str) -> None:
+        """Fill the parts that are shared with the weights `source`."""
 
     @property
     def can_score(self) -> bool:
@@ -108,16 +97,6 @@ class Matcher(nn.Module, ABC):
     def outputs(self) -> tuple[str, ...]:
         """Which features it needs of a picture (see `seesay.images.features.OUTPUTS`)."""
         return self.outputs_for(self.config)
-
-    @classmethod
-    def outputs_for(cls, config: Any) -> tuple[str, ...]:
-        """Which features a model of this configuration needs of a picture."""
-        return ("pooled",)
-
-    @classmethod
-    def vocabulary_for(cls, config: Any) -> Vocabulary | None:
-        """The words of a model of this configuration where it does not learn them itself."""
-        return None
 
     @abstractmethod
     def encode_images(self, features: Features) -> Tensor:
@@ -138,6 +117,20 @@ class Matcher(nn.Module, ABC):
         """Scores to learn from, and what the model itself adds to the loss: for most, nothing."""
         return self.score(images, texts), None
 
+    @property
+    def view_dim(self) -> int:
+        """D of its views."""
+        return self.view_dim_for(self.config)
+
+    def view(self, features: Features) -> Tensor:
+        """What search keeps of images for the stage that this model can be: (n, N, D)."""
+        encoded = self.encode_images(features)
+        return encoded.unsqueeze(1) if encoded.ndim == 2 else encoded
+
+    def score_views(self, views: Tensor, sentences: Sequence[str]) -> Tensor:
+        """How well each sentence fits each image whose view is given: (n_images, n_texts)."""
+        return self.score(views[:, 0] if self.is_embedding else views, self.encode_texts(sentences))
+
     def check_features(self, key: str, features: Tensor) -> None:
         """Refuse features whose last dimension is not what `config.key` says."""
         found, wanted = features.shape[-1], getattr(self.config, key)
@@ -148,11 +141,14 @@ class Matcher(nn.Module, ABC):
             )
 
     def word_rows(self, sentences: Sequence[str], longest: int = LONGEST) -> tuple[Tensor, Tensor]:
-        """The word numbers of sentences, padded (n, T), and their lengths (n,); an empty one is one unknown word."""
-        rows = [self.vocabulary.encode(sentence)[:longest] or [UNKNOWN] for sentence in sentences]
+        """The numbers of sentences, padded (n, T), and their lengths (n,); an empty one is one unknown word."""
+        tokenizer = self.tokenizer
+        rows = [tokenizer.encode(sentence)[:longest] or [tokenizer.unknown] for sentence in sentences]
         if not rows:  # of a process whose share of a small batch is nothing
             return torch.zeros(0, 0, dtype=torch.long), torch.zeros(0, dtype=torch.long)
-        words = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
+        words = nn.utils.rnn.pad_sequence(
+            [torch.tensor(row) for row in rows], batch_first=True, padding_value=tokenizer.pad
+        )
         return words, torch.tensor([len(row) for row in rows])
 
     def start_words(self, embedding: nn.Embedding, vectors: str, seed: int) -> None:
@@ -210,6 +206,9 @@ class Captioner(Matcher):
     picture as well as the picture makes it likely.
     """
 
+    learning_task = "captioning"
+    tasks: ClassVar[tuple[str, ...]] = ("captions",)
+
     @abstractmethod
     def start(self, images: Tensor) -> State:
         """The state before any word was read, one row for each encoded picture (n, D)."""
@@ -251,8 +250,12 @@ class Captioner(Matcher):
         """Weight of (log Z)² in training; 0 where probabilities are always divided by their sum Z."""
         return 0.0
 
-    def settle(self, features: Features) -> None:
-        """Keep what the model needs of training pictures once it is trained; most need nothing."""
+    def finalize(self, features: Features) -> None:
+        """Keep what the model needs of training images once it is trained; most need nothing."""
+
+    def score_views(self, views: Tensor, sentences: Sequence[str]) -> Tensor:
+        """How much likelier each sentence is for an image than for the mean training image: (n_images, n_texts)."""
+        return self.score(views[:, 0], self.encode_texts(sentences), normalise="mean-image")
 
     def predicted_rows(self, sentences: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         """What is read, what is to be predicted after each of it, both padded (n, T), and the lengths (n,)."""
@@ -276,14 +279,6 @@ class Captioner(Matcher):
         return torch.zeros(len(images)).index_add(0, owner, -costs)
 
 
-def family_class(family: str) -> type[Matcher]:
-    """The class of a model family; an unknown name is answered with the list."""
-    if family not in FAMILIES:
-        raise SeesayError(f"there is no model family {family!r}", allowed=FAMILIES)
-    module, _, name = FAMILIES[family].partition(":")
-    return cast(type[Matcher], getattr(import_module(module), name))
-
-
 @contextmanager
 def without_dropout(model: nn.Module) -> Iterator[None]:
     """Let a model work as it does after training, and leave it as it was."""
@@ -293,8 +288,3 @@ def without_dropout(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         model.train(was_training)
-
-
-def config_table(model: Matcher) -> dict[str, Any]:
-    """A model's configuration as a plain table."""
-    return asdict(model.config)

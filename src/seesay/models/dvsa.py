@@ -18,8 +18,9 @@ fragment is an edge of the dependency tree (DeFrag, Karpathy et al. 2014): f(W Â
 one W for all relations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -34,7 +35,8 @@ from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.config import check_config, check_directions
-from seesay.models.vse import begin_as_vse
+from seesay.models.registry import register_model
+from seesay.models.starting import initialise_from_embedding
 from seesay.text.edges import RELATIONS, parse_edges
 from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
 
@@ -100,11 +102,23 @@ class DVSAConfig:
         fixed_regions(self.regions)
 
 
+@register_model("dvsa")
 class DVSA(Aligner):
     """Pictures as vectors of regions, sentences as vectors of words."""
 
-    family = "dvsa"
     config_type = DVSAConfig
+    tasks = ("retrieval", "grounding", "phrases")
+    paper = "dvsa"
+    explainers = ("alignment",)
+    stage = "regions"
+    starts_from: ClassVar[Mapping[str, str]] = {"start_from": "vse"}
+    weak_points = (
+        "It learned where things are from whole pictures and whole sentences: a box is often around the telling part "
+        "of a thing, or around all of several.",
+        "Counting, and what is small: the network's map has ten by ten cells.",
+        "A phrase about something that is not there gets a box too.",
+        "Words that captions of everyday photos do not use, text inside pictures, named people and places.",
+    )
     config: DVSAConfig
 
     def __init__(self, config: DVSAConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
@@ -129,7 +143,7 @@ class DVSA(Aligner):
             nn.init.zeros_(self.b_relation.weight)
         if self.config.start_from:
             # A word is a state of its encoder, a region is seen as it sees pictures.
-            begin_as_vse(self, self.config.start_from, projections=("W_m",), identity="W_d")
+            initialise_from_embedding(self, "start_from", projections=("W_m",), identity="W_d")
 
     @classmethod
     def outputs_for(cls, config: DVSAConfig) -> tuple[str, ...]:

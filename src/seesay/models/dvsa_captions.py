@@ -33,6 +33,7 @@ from seesay.images.regions import Boxes
 from seesay.models.base import NORMALISATIONS, Captioner, State
 from seesay.models.config import check_config
 from seesay.models.pretrained import load_kind
+from seesay.models.registry import register_model
 from seesay.system.progress import Progress
 from seesay.text.vocabulary import Vocabulary
 
@@ -80,11 +81,19 @@ class DVSACaptionsConfig:
         )
 
 
+@register_model("dvsa-captions")
 class DVSACaptions(Captioner):
     """A recurrent network that is shown a region, and then writes."""
 
-    family = "dvsa-captions"
     config_type = DVSACaptionsConfig
+    paper = "dvsa"
+    weak_points = (
+        "The phrases that it learned for regions were laid on them by a model, and many of them wrongly: it names what "
+        "is usual in such a picture and guesses the rest. Read a description as a guess.",
+        "Small regions: the network's map has ten by ten cells.",
+        "Counting, colours, text inside pictures, named people and places.",
+        "The captions carry their writers' guesses about the age, gender and intentions of people.",
+    )
     config: DVSACaptionsConfig
 
     def __init__(self, config: DVSACaptionsConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:

@@ -40,6 +40,7 @@ from seesay.models._readings import Indices, Reader, Reading, phrase_nodes, plan
 from seesay.models.aligner import Aligner
 from seesay.models.base import LONGEST
 from seesay.models.config import check_config
+from seesay.models.registry import register_model
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import END, PAD, Vocabulary
 
@@ -109,6 +110,7 @@ class HMLSTMConfig:
         fixed_regions(self.regions)
 
 
+@register_model("hmlstm")
 class HMLSTM(Aligner):
     """Pictures, regions, sentences and phrases as unit vectors of one space.
 
@@ -116,8 +118,18 @@ class HMLSTM(Aligner):
         boxes: (N, 4) the regions that phrases choose from, the whole picture first.
     """
 
-    family = "hmlstm"
     config_type = HMLSTMConfig
+    learning_task = "alternating"
+    tasks = ("retrieval", "grounding", "phrases", "correspondences")
+    paper = "hmlstm"
+    explainers = ("alignment",)
+    stage = "regions"
+    weak_points = (
+        "It found out by itself which phrase speaks of which region, and was often wrong: read a box as a guess.",
+        "A sentence is read as a tree. Where the parser stumbles, over a list or a line of verse, so does the model.",
+        "Counting, left and right, and what is smaller than its windows.",
+        "Words that captions of everyday photos do not use, text inside pictures, named people and places.",
+    )
     config: HMLSTMConfig
 
     def __init__(self, config: HMLSTMConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:

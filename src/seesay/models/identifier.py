@@ -15,10 +15,11 @@ EfficientNet-Lite's last map; VGG16's fully connected layers have their place in
 offset, fitted on dev after training, turn logits into probabilities that can be taken at their word.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -30,8 +31,9 @@ from seesay.layers.relu_lstm import ReLULSTM
 from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
 from seesay.models.config import check_config
-from seesay.models.pretrained import load, load_kind
-from seesay.models.vse import VSE
+from seesay.models.pretrained import load_kind
+from seesay.models.registry import register_model
+from seesay.models.starting import load_source
 from seesay.text.vocabulary import PAD, SPECIAL, UNKNOWN, Vocabulary
 
 PAIRS_AT_ONCE = 4096
@@ -89,11 +91,22 @@ class IdentifierConfig:
                 raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 to 1")
 
 
+@register_model("identifier")
 class Identifier(Matcher):
     """A sentence read by an LSTM that has seen the picture first."""
 
-    family = "identifier"
     config_type = IdentifierConfig
+    learning_task = "identification"
+    tasks = ("retrieval", "identification")
+    measured_by = "python benchmarks/identification.py --identifiers {name}"
+    paper = "identifier"
+    explainers = ("contrastive", "excitation")
+    starts_from: ClassVar[Mapping[str, str]] = {"words_from": "vse"}
+    weak_points = (
+        "Pictures that look alike: it tells any two apart far better than two near ones.",
+        "Its maps show what in the picture speaks for a match, which is not always what a word speaks of.",
+        "Counting, text inside pictures, named people and places.",
+    )
     config: IdentifierConfig
     calibration: Tensor
 
@@ -115,19 +128,18 @@ class Identifier(Matcher):
     def initialise(self, seed: int) -> None:
         self.start_words(self.embedding, self.config.word_vectors, seed)
         if self.config.words_from:
-            self._take_words(self.config.words_from)
+            self._take_words(load_source(self, "words_from"))
         nn.init.kaiming_normal_(self.word_layer.weight)
 
-    def _take_words(self, name: str) -> None:
-        other = load(name)
-        if not isinstance(other, VSE):
-            raise SeesayError(f"config.words_from is {name!r}, a {other.family}", allowed="a vse")
-        if other.config.word_dim < self.config.word_dim:
+    def _take_words(self, source: Matcher) -> None:
+        if source.config.word_dim < self.config.word_dim:
             raise SeesayError(
-                f"config.word_dim is {self.config.word_dim}, the words of {name} have {other.config.word_dim} numbers",
-                allowed=f"1 to {other.config.word_dim}",
+                f"config.word_dim is {self.config.word_dim}, the words of {self.config.words_from} have "
+                f"{source.config.word_dim} numbers",
+                allowed=f"1 to {source.config.word_dim}",
             )
-        words = other.embedding.weight.data[other.vocabulary.encode(self.vocabulary.words[len(SPECIAL) :])]
+        rows = source.vocabulary.encode(self.vocabulary.words[len(SPECIAL) :])
+        words = source.get_parameter("embedding.weight").data[rows]
         words = words - words.mean(0)
         _, axes = torch.linalg.eigh(words.T @ words)  # the last ones vary most
         words = words @ axes[:, -self.config.word_dim :]

@@ -28,6 +28,7 @@ from seesay.layers.likelihood import log_likelihoods
 from seesay.layers.sequences import Sequences
 from seesay.models.base import NORMALISATIONS, Captioner, State, without_dropout
 from seesay.models.config import check_config
+from seesay.models.registry import register_model
 from seesay.system.progress import Progress
 from seesay.text.vocabulary import Vocabulary
 
@@ -108,11 +109,20 @@ def g_(x: Tensor) -> Tensor:
     return x.mul_(2 / 3).tanh_().mul_(1.7159)
 
 
+@register_model("mrnn")
 class MRNN(Captioner):
     """The multimodal recurrent network, in any of its wirings."""
 
-    family = "mrnn"
     config_type = MRNNConfig
+    tasks = ("captions", "retrieval")
+    paper = "mrnn"
+    stage = "captions"
+    weak_points = (
+        "It says what is usual: a man in a blue shirt where the shirt is green, a dog where the animal is rare. Read a "
+        "caption as a guess.",
+        "Counting, text inside pictures, named people and places, and whatever its few thousand words cannot say.",
+        "The captions carry their writers' guesses about the age, gender and intentions of people.",
+    )
     config: MRNNConfig
     marginal_images: Tensor
     mean_image: Tensor
@@ -154,13 +164,17 @@ class MRNN(Captioner):
     def can_score(self) -> bool:
         return self.config.sees_at_multimodal and not self.config.sees_at_words
 
-    def settle(self, features: Features) -> None:
-        """Keep what normalising needs of training pictures: the first `n_marginal`, and the mean of all."""
+    def finalize(self, features: Features) -> None:
+        """Keep what normalising needs of training images: the first `n_marginal`, and the mean of all."""
         with torch.inference_mode(), without_dropout(self):
             encoded = self.encode_images(features)
         rows = torch.arange(self.config.n_marginal) % len(encoded)
         self.marginal_images.copy_(encoded[rows])
         self.mean_image.copy_(encoded.mean(0, keepdim=True))
+
+    @classmethod
+    def view_dim_for(cls, config: MRNNConfig) -> int:
+        return config.multimodal
 
     def encode_images(self, features: Features) -> Tensor:
         self.check_features("image_dim", features.pooled)

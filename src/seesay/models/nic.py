@@ -24,6 +24,7 @@ from seesay.images.features import Features, FeatureSpec
 from seesay.layers.sequences import Sequences
 from seesay.models.base import NORMALISATIONS, Captioner, State
 from seesay.models.config import check_config
+from seesay.models.registry import register_model
 from seesay.system.progress import Progress
 from seesay.text.vocabulary import Vocabulary
 
@@ -48,10 +49,10 @@ class NICConfig:
         check_config(self, counts=("embedding", "hidden", "image_dim"), shares=("dropout",))
 
 
+@register_model("nic")
 class NIC(Captioner):
     """The neural image captioner."""
 
-    family = "nic"
     config_type = NICConfig
     config: NICConfig
 

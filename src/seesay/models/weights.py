@@ -10,6 +10,8 @@ from seesay.errors import SeesayError
 FORMAT = 1
 PACKAGED = Path(__file__).parents[1] / "weights"
 
+_RENAMED = {"borrowed": "source_weights"}
+"""Keys of config.json in folders that older releases wrote → their names."""
 _NEEDED = {"format": int, "name": str, "family": str, "config": dict, "features": dict}
 
 
@@ -29,6 +31,18 @@ class Weights:
         """Measured reports by `data/split`."""
         figures: dict[str, Any] = self.about.get("figures", {})
         return figures
+
+    @property
+    def search(self) -> dict[str, Any] | None:
+        """Which `stage` of search the model can be, and the `dim` of what it keeps of an image; None for none."""
+        if "search" not in self.about:  # written by an older release: the class knows
+            from seesay.models.registry import family_class
+
+            kind = family_class(self.about["family"])
+            config = kind.config_type(**self.about["config"])
+            return {"stage": kind.stage, "dim": kind.view_dim_for(config)} if kind.stage else None
+        search: dict[str, Any] | None = self.about["search"]
+        return search
 
     @property
     def size(self) -> int:
@@ -74,4 +88,4 @@ def read_about(folder: Path) -> Weights:
         raise SeesayError(
             f"{path} has format {about['format']}, this seesay reads format {FORMAT}", hint="pip install -U seesay"
         )
-    return Weights(folder, about)
+    return Weights(folder, {_RENAMED.get(str(key), str(key)): value for key, value in about.items()})

@@ -32,7 +32,7 @@ from seesay.models.hmlstm import HMLSTM
 from seesay.training.distributed import gather_shards, gather_with_own_gradient
 from seesay.training.ranking import Batch, RankingTask, gather_rows
 from seesay.training.recipe import LossRecipe, Recipe
-from seesay.training.task import Loss
+from seesay.training.task import Loss, register_task
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class PhraseBatch(Batch):
     examples: Indices | None = None
 
 
+@register_task("alternating")
 class AlternatingTask(RankingTask):
     """A model of phrases and regions, the collections it learns from, and the collection it is measured on."""
 
@@ -188,12 +189,12 @@ class AlternatingTask(RankingTask):
                 _, examples = self._batches.take(0, index)
                 yield PhraseBatch(batch.source, batch.images, batch.texts, examples=examples if is_fine else None)
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """Take the correspondences off the model: they are no part of what it knows."""
         for name in (_REGION, _CONFIDENCE):
             delattr(self.model, name)
 
-    def leave_beside(self, folder: Path) -> None:
+    def save_extras(self, folder: Path) -> None:
         """Write what training sentences name: a region is described by what people have said."""
         sentences = {source.collection.fingerprint(): source.sentences for source in self.sources}
         every = [sentence for some in sentences.values() for sentence in some]

@@ -26,7 +26,7 @@ from seesay.models.identifier import Identifier
 from seesay.scoring import score_trials, similar_pictures
 from seesay.training.recipe import Recipe
 from seesay.training.sources import SourceTask, require_pictures
-from seesay.training.task import Loss
+from seesay.training.task import Loss, register_task
 
 N_CANDIDATES = 10
 """Pictures to choose from in the trials that probabilities are fitted on."""
@@ -44,6 +44,7 @@ class Batch:
     images: Indices
 
 
+@register_task("identification")
 class IdentifyingTask(SourceTask[Identifier]):
     """An identifier, the collections it learns from, and the collection it is measured on."""
 
@@ -93,12 +94,12 @@ class IdentifyingTask(SourceTask[Identifier]):
             loss = (1 - share) * loss + share * asked
         return Loss.of_own_part(loss / len(batch.texts), world)
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """Fit the probabilities on dev."""
         trials = draw_trials(self.dev.image_of, n_candidates=min(N_CANDIDATES, len(self.dev.collection)), seed=1)
         self.model.calibration.copy_(torch.tensor(fit_calibration(score_trials(self.model, self.dev, trials))))
 
-    def leave_beside(self, folder: Path) -> None:
+    def save_extras(self, folder: Path) -> None:
         """Nothing but the weights is kept."""
 
     def evaluate(self) -> dict[str, float]:

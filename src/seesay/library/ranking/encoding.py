@@ -93,14 +93,10 @@ class WeightsEncoder:
 
     @cached_property
     def vocabulary(self) -> Any:
-        """The words that the model has learned."""
-        from seesay.text.vocabulary import Vocabulary
+        """The words or subwords that the model reads."""
+        from seesay.text.tokenizer import read_tokenizer
 
-        path = self.folder / "vocabulary.json"
-        try:
-            return Vocabulary.from_json(path.read_text(encoding="utf-8"), str(path))
-        except (OSError, UnicodeDecodeError) as error:
-            raise SeesayError(f"cannot read {path}: {error}") from error
+        return read_tokenizer(self.folder)
 
     @cached_property
     def _sentences(self) -> Any:
@@ -120,9 +116,7 @@ class WeightsEncoder:
         return np.asarray(found[0].numpy(), np.float32)
 
     def count_words(self, text: str) -> dict[str, int]:
-        vocabulary = self.vocabulary
-        rows = {word: vocabulary.encode([word])[0] for word in content_words(text)}
-        return {word: vocabulary.counts[row] if word in vocabulary else 0 for word, row in rows.items()}
+        return {word: self.vocabulary.count(word) for word in content_words(text)}
 
     @cached_property
     def matcher(self) -> "Matcher":
