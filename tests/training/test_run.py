@@ -147,7 +147,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("override", "message"),
         [
-            ("model=clip", r"there is no model family 'clip'\n  allowed: vse"),
+            ("model=clip", r"there is no model family 'clip'\n  allowed: dvsa"),
             ("config.dims=8", r"recipe colours \[config\]: there is no key 'dims'.*\n  allowed: dim, word_dim"),
             ("config.dim=0", r"recipe colours \[config\]: config\.dim is 0\n  allowed: 1 or more"),
             ("config.encoder=1", r"recipe colours \[config\]: encoder is 1\n  allowed: a value of type str"),
@@ -155,7 +155,10 @@ class TestRefusals:
                 "features.backbones=x",
                 r"recipe colours \[features\]: there is no key 'backbones'.*\n  allowed: backbone",
             ),
-            ("features.backbone=x", r"recipe colours \[features\]: there is no backbone 'x'\n  allowed: efficientnet"),
+            (
+                "features.backbone=x",
+                r"recipe colours \[features\]: there is no backbone 'x'\n  allowed: alexnet, efficientnet",
+            ),
             ("features.backbone=vgg16", "vgg16 comes without weights"),
             ("features.size=20", "an input of 20 pixels is too small"),
             ("data.dev.split=val2", r"colours has no split 'val2'\n  allowed: train, dev, test"),
