@@ -16,6 +16,7 @@ resumed run goes on with those it had; they are taken off before the weights are
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -66,8 +67,7 @@ class AlternatingTask(RankingTask):
 
     @property
     def model(self) -> HMLSTM:
-        assert isinstance(self._model, HMLSTM)
-        return self._model
+        return cast(HMLSTM, self._model)
 
     def begins_round(self, epoch: int) -> bool:
         """Whether correspondences are looked for before this epoch, counted from 0."""

@@ -8,7 +8,7 @@ the logarithm of that sum.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -85,8 +85,7 @@ class CaptioningTask(SourceTask[Captioner]):
 
     def measure(self, model: Matcher) -> dict[str, Any]:
         """The figures of finished weights on dev."""
-        assert isinstance(model, Captioner)
-        return {"captions": measure_captions(model, self.dev)}
+        return {"captions": measure_captions(cast(Captioner, model), self.dev)}
 
 
 N_KEPT = 2000

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -108,8 +108,7 @@ class IdentifyingTask(SourceTask[Identifier]):
 
     def measure(self, model: Matcher) -> dict[str, Any]:
         """The figures of finished weights on dev."""
-        assert isinstance(model, Identifier)
-        return {"identification": measure_identification(model, self.dev)}
+        return {"identification": measure_identification(cast(Identifier, model), self.dev)}
 
 
 def cut_part(sentence: str, rng: np.random.Generator) -> str:
