@@ -128,7 +128,7 @@ def test_a_language_model_without_pictures_has_captions_and_no_retrieval(seesay:
     assert "sum" not in measure(seesay, weights="blind")
     code, _, err = seesay("evaluate", "blind", "--data", "farm", "--task", "retrieval")
     assert code == 2
-    assert "the wiring rnn-base has no scores of pictures and sentences" in err
+    assert "the wiring rnn-base has no scores of images and sentences" in err
 
 
 def test_the_beam_is_the_weights_own_or_the_one_asked_for(seesay: Call, farm: Path) -> None:

@@ -85,7 +85,7 @@ class TestMatch:
     def test_nothing_to_match_is_refused(self, model: VSE, pictures: list[Image.Image]) -> None:
         with pytest.raises(SeesayError, match="there are no sentences to match"):
             model.match(pictures, [])
-        with pytest.raises(SeesayError, match="there are no pictures to match"):
+        with pytest.raises(SeesayError, match="there are no images to match"):
             model.match([], SENTENCES)
 
     def test_a_picture_that_cannot_be_opened_is_named(self, model: VSE, tmp_path: Path) -> None:

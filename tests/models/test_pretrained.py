@@ -240,7 +240,7 @@ def test_nothing_that_can_run_code_is_ever_loaded() -> None:
 
 
 def test_weights_that_only_match_are_refused_where_captions_are_asked_for(folder: Path) -> None:
-    with pytest.raises(SeesayError, match="small matches pictures and sentences and writes no captions"):
+    with pytest.raises(SeesayError, match="small matches images and sentences and writes no captions"):
         load_captioner(folder)
 
 

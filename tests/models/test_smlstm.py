@@ -244,7 +244,7 @@ class TestStart:
         ({"attention": "hard"}, "allowed: joint, paper"),
         ({"similarity": "cosine"}, "allowed: product, sum"),
         ({"similarity_dim": 3}, "a divisor of config.dim, 8"),
-        ({"fixed": True}, "there is nothing to begin with"),
+        ({"fixed": True}, "there is nothing to start from"),
         ({"n_steps": 0}, r"config\.n_steps is 0"),
         ({"stochastic": -1.0}, r"config\.stochastic is -1\.0"),
         ({"dim": 7, "similarity_dim": 7}, "odd"),

@@ -93,7 +93,7 @@ class TestBatches:
             assert sorted(shown) == sorted(zip(own.sentences, own.image_of.tolist(), strict=True))
 
     def test_sentences_without_pictures_are_refused(self) -> None:
-        with pytest.raises(SeesayError, match=r"recipe toy: a captioner learns from pictures") as caught:
+        with pytest.raises(SeesayError, match=r"recipe toy: a captioner learns from images") as caught:
             make_task([source(9), source(3, sentences_only=True)])
         assert caught.value.allowed == "sentences_only = false"
 

@@ -202,7 +202,7 @@ def test_one_who_knows_identifies_everything_and_one_who_does_not_is_left_to_cha
 
 def test_sentences_without_pictures_and_a_single_picture_are_refused() -> None:
     task = make_task()
-    with pytest.raises(SeesayError, match=r"an identifier learns from pictures(.|\n)*sentences_only = false"):
+    with pytest.raises(SeesayError, match=r"an identifier learns from images(.|\n)*sentences_only = false"):
         IdentifyingTask(task.model, [replace(task.dev, table=None)], task.dev, task.recipe)
     with pytest.raises(SeesayError, match="nothing to tell it from"):
         make_task(source(1))

@@ -1,8 +1,8 @@
-"""What a network makes of a picture.
+"""What a network makes of an image.
 
 One forward pass gives everything: the network's vector, its final map, and from the map, by one small matrix product,
 the mean over any region or the map on any grid. What is kept is therefore the vector and the map, or, for a model that
-looks at the same few regions of every picture, the means over these, which take a fifth of the room.
+looks at the same few regions of every image, the means over these, which take a fifth of the room.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class FeatureSpec:
     Attributes:
         backbone: The network (`seesay.images.backbones.network_names`).
         size: Side of the network's square input; 0 takes the network's own.
-        crop: `squash` resizes the whole picture to the square; `mirror` averages that and its mirror image;
+        crop: `squash` resizes the whole image to the square; `mirror` averages that and its mirror image;
             `ten-crop` averages four corners, the centre and their mirror images (pooled vector only).
         weights: State-dict file of a backbone that comes without weights.
         expected_digest: Of the network's weights, where it is known what they have to be: features of other weights
@@ -69,7 +69,7 @@ class FeatureSpec:
 
     @property
     def pixels(self) -> int:
-        """The shorter side that a picture is shrunk to: below it a decoder may not take short cuts."""
+        """The shorter side that an image is shrunk to: below it a decoder may not take short cuts."""
         return _short_side(self.size) if self.crop == "ten-crop" else self.size
 
     @property
@@ -106,7 +106,7 @@ class FeatureSpec:
 
 
 def preprocess(image: Image.Image, size: int, crop: str) -> NDArray[np.uint8]:
-    """The views of one picture: (1, size, size, 3) for `squash`, 2 views for `mirror`, 10 for `ten-crop`."""
+    """The views of one image: (1, size, size, 3) for `squash`, 2 views for `mirror`, 10 for `ten-crop`."""
     if crop != "ten-crop":
         view = np.asarray(image.resize((size, size), Image.Resampling.BICUBIC))
         return np.stack([view, view[:, ::-1]] if crop == "mirror" else [view])
@@ -121,7 +121,7 @@ def preprocess(image: Image.Image, size: int, crop: str) -> NDArray[np.uint8]:
 
 
 def _short_side(size: int) -> int:
-    """Of the picture that ten crops are cut from: 256 where the network takes 224, as the papers do."""
+    """Of the image that ten crops are cut from: 256 where the network takes 224, as the papers do."""
     return round(size * 256 / 224)
 
 
@@ -143,7 +143,7 @@ def check_outputs(outputs: Sequence[str], crop: str = "squash") -> None:
 def compute(
     images: Sequence[Image.Image], backbone: Backbone, crop: str = "squash", schemes: Sequence[str] = ()
 ) -> dict[str, Array]:
-    """Features of opened pictures, without any store.
+    """Features of opened images, without any store.
 
     Returns:
         `pooled` (n, D) and, but for `ten-crop`, `map` (n, h, w, C) and the regions (n, N, C) of each scheme.
@@ -171,10 +171,10 @@ def pool_map(maps: Array, scheme: str) -> Array:
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a batch of pictures as a model takes them.
+    """The features of a batch of images as a model takes them.
 
     Attributes:
-        pooled: (n, D), one vector a picture.
+        pooled: (n, D), one vector an image.
         map: (n, h, w, C), the final map, for models that look at places.
         parts: (n, N, C), the means over the regions of a fixed scheme, for models that look at the same ones always.
     """
@@ -199,7 +199,7 @@ class Features:
         """The mean of the map over each region.
 
         Args:
-            boxes: (N, 4) left, top, right, bottom as fractions of the picture.
+            boxes: (N, 4) left, top, right, bottom as fractions of the image.
 
         Returns:
             (n, N, C).

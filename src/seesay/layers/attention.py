@@ -65,7 +65,7 @@ class ContextAttention(nn.Module):
         self.W_m = nn.Linear(dim, units, bias=not self.is_joint) if context else None
         self.W_h = nn.Linear(hidden, units, bias=not self.is_joint)
         self.w_p = nn.Linear(units, 1, bias=not self.is_joint)
-        # Candidates and contexts have about unit length. Near zero σ is a line, in which the terms cancel as in print:
+        # Candidates and contexts have about unit length. Near zero σ is a line, in which the terms cancel as published:
         # inputs are spread over its bend.
         for layer, deviation in ((self.W_a, 1.0), (self.W_m, 1.0), (self.W_h, 2.0 * hidden**-0.5), (self.w_p, 0.3)):
             if layer is not None:

@@ -37,7 +37,7 @@ LONGEST = 100
 
 
 class Matcher(nn.Module, Declared, ABC):
-    """A model that says how well a sentence fits a picture.
+    """A model that says how well a sentence fits an image.
 
     Attributes:
         config: Its own frozen dataclass.
@@ -71,7 +71,7 @@ class Matcher(nn.Module, Declared, ABC):
 
     @cached_property
     def popularity(self) -> Popularity | None:
-        """How near to everything pictures and sentences are, where that lies beside the weights of an embedding."""
+        """How near to everything images and sentences are, where that lies beside the weights of an embedding."""
         path = self.weights.folder / POPULARITY if self.weights else None
         if not self.is_embedding or path is None or not path.is_file():
             return None
@@ -90,17 +90,17 @@ class Matcher(nn.Module, Declared, ABC):
 
     @property
     def can_score(self) -> bool:
-        """Whether `score` has an answer, which a language model without pictures has not."""
+        """Whether `score` has an answer, which a language model without images has not."""
         return True
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Which features it needs of a picture (see `seesay.images.features.OUTPUTS`)."""
+        """Which features it needs of an image (see `seesay.images.features.OUTPUTS`)."""
         return self.outputs_for(self.config)
 
     @abstractmethod
     def encode_images(self, features: Features) -> Tensor:
-        """What the model keeps of each picture: (n_images, …)."""
+        """What the model keeps of each image: (n_images, …)."""
 
     @abstractmethod
     def encode_texts(self, sentences: Sequence[str]) -> Any:
@@ -111,7 +111,7 @@ class Matcher(nn.Module, Declared, ABC):
 
     @abstractmethod
     def score(self, images: Tensor, texts: Any) -> Tensor:
-        """How well each sentence fits each picture, from what the two encoders gave: (n_images, n_texts)."""
+        """How well each sentence fits each image, from what the two encoders gave: (n_images, n_texts)."""
 
     def judge(self, images: Tensor, texts: Any) -> tuple[Tensor, Tensor | None]:
         """Scores to learn from, and what the model itself adds to the loss: for most, nothing."""
@@ -152,7 +152,7 @@ class Matcher(nn.Module, Declared, ABC):
         return words, torch.tensor([len(row) for row in rows])
 
     def start_words(self, embedding: nn.Embedding, vectors: str, seed: int) -> None:
-        """Let word vectors begin as known ones (`seesay.text.vectors`), or at random where none are named."""
+        """Start word vectors from known ones (`seesay.text.vectors`), or at random where none are named."""
         nn.init.uniform_(embedding.weight, -0.1, 0.1)
         if vectors:
             from seesay.text.vectors import load_vectors
@@ -162,7 +162,7 @@ class Matcher(nn.Module, Declared, ABC):
         embedding.weight.data[PAD] = 0
 
     def features(self, images: Sequence[Picture]) -> Features:
-        """Open pictures and run the backbone on them, one after the other, without any store."""
+        """Open images and run the backbone on them, one after the other, without any store."""
         if not self._backbone:
             self._backbone.append(self.feature_spec.load_backbone())
         backbone, spec = self._backbone[0], self.feature_spec
@@ -171,10 +171,10 @@ class Matcher(nn.Module, Declared, ABC):
 
     @torch.inference_mode()
     def match(self, images: Picture | Sequence[Picture], sentences: str | Sequence[str]) -> Tensor:
-        """Score every sentence against every picture.
+        """Score every sentence against every image.
 
         Args:
-            images: Paths, file contents or opened pictures; one or several.
+            images: Paths, file contents or opened images; one or several.
             sentences: One or several.
 
         Returns:
@@ -190,20 +190,20 @@ class Matcher(nn.Module, Declared, ABC):
 
     @torch.inference_mode()
     def encode(self, images: Picture | Sequence[Picture], sentences: str | Sequence[str]) -> tuple[Tensor, Any]:
-        """What the two encoders give for pictures and sentences, one or several: what `score` takes."""
+        """What the two encoders give for images and sentences, one or several: what `score` takes."""
         pictures = [images] if isinstance(images, Path | str | bytes | Image.Image) else list(images)
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
         if not pictures or not texts:
-            missing = "pictures" if not pictures else "sentences"
-            raise SeesayError(f"there are no {missing} to match", allowed="one or more pictures and sentences")
+            missing = "images" if not pictures else "sentences"
+            raise SeesayError(f"there are no {missing} to match", allowed="one or more images and sentences")
         return self.encode_images(self.features(pictures)), self.encode_texts(texts)
 
 
 class Captioner(Matcher):
-    """A model that gives every next word of a sentence about a picture a probability.
+    """A model that gives every next word of a sentence about an image a probability.
 
     It writes no sentence itself: `seesay.captioning` does, with `start` and `step`. It can match too: a sentence fits a
-    picture as well as the picture makes it likely.
+    image as well as the image makes it likely.
     """
 
     learning_task = "captioning"
@@ -211,7 +211,7 @@ class Captioner(Matcher):
 
     @abstractmethod
     def start(self, images: Tensor) -> State:
-        """The state before any word was read, one row for each encoded picture (n, D)."""
+        """The state before any word was read, one row for each encoded image (n, D)."""
 
     @abstractmethod
     def step(self, state: State, words: Tensor) -> tuple[Tensor, State]:
@@ -229,17 +229,17 @@ class Captioner(Matcher):
     def score(
         self, images: Tensor, texts: Any, *, normalise: str = NORMALISATIONS[0], on_progress: Progress | None = None
     ) -> Tensor:
-        """log P(sentence | picture) − log P(sentence), of every picture and sentence: (n_images, n_texts).
+        """log P(sentence | image) − log P(sentence), of every image and sentence: (n_images, n_texts).
 
         Args:
-            normalise: How P(sentence) is found: over sampled training pictures (`marginal`), by the mean training
-                picture (`mean-image`), or not at all (`none`).
+            normalise: How P(sentence) is found: over sampled training images (`marginal`), by the mean training
+                image (`mean-image`), or not at all (`none`).
             on_progress: Called with how much is done, and how much there is; a captioner's scores take their time.
         """
 
     @abstractmethod
     def refine(self, images: Tensor) -> Tensor:
-        """What the model sees in encoded pictures, as vectors whose neighbours look alike to it: (n, D)."""
+        """What the model sees in encoded images, as vectors whose neighbours look alike to it: (n, D)."""
 
     @abstractmethod
     def word_vectors(self) -> Tensor:
@@ -273,7 +273,7 @@ class Captioner(Matcher):
         return self.predict(hidden), wanted[mask], torch.arange(len(read)).repeat_interleave(lengths)
 
     def log_prob(self, images: Tensor, sentences: Sequence[str]) -> Tensor:
-        """Natural log P(sentence and its end | picture), sentence i with encoded picture i: (n,)."""
+        """Natural log P(sentence and its end | image), sentence i with encoded image i: (n,)."""
         logits, wanted, owner = self.word_logits(images, sentences)
         costs = F.cross_entropy(logits, wanted, reduction="none")  # (N,)
         return torch.zeros(len(images)).index_add(0, owner, -costs)

@@ -33,7 +33,7 @@ def write_card(about: Mapping[str, Any]) -> str:
         lines += [
             "## Learned from",
             "",
-            "| collection | split | pictures | sentences | terms |",
+            "| collection | split | images | sentences | terms |",
             "| --- | --- | --- | --- | --- |",
         ]
         sources = about.get("recipe", {}).get("data", {}).get("train", [])
@@ -88,7 +88,7 @@ def summarise(report: Mapping[str, Any]) -> str:
     if grounding := report.get("grounding"):
         parts.append(f"pointing {grounding['pointing']:.1f} %")
     if found := report.get("identification"):
-        parts.append(f"of two pictures {found['of_2']:.1f} % right, of ten {found['of_10']:.1f} %")
+        parts.append(f"two-way identification {found['of_2']:.1f} %, ten-way {found['of_10']:.1f} %")
     return ", ".join(parts)
 
 
@@ -109,7 +109,7 @@ def _measured(figures: Mapping[str, Any]) -> list[str]:
         lines.append("")
     if retrieval := {key: report for key, report in sorted(figures.items()) if "sum" in report}:
         lines += [
-            "| data | sentences for a picture: R@1 / R@5 / R@10 / median | pictures for a sentence | Sum | date |",
+            "| data | sentences for an image: R@1 / R@5 / R@10 / median | images for a sentence | Sum | date |",
             "| --- | --- | --- | --- | --- |",
         ]
         for key, report in retrieval.items():

@@ -71,7 +71,7 @@ def load_captioner(name: str | Path) -> Captioner:
     Raises:
         SeesayError: The weights are of a model that only matches; those that can are named.
     """
-    return load_kind(name, Captioner, "matches pictures and sentences and writes no captions")  # type: ignore[type-abstract]
+    return load_kind(name, Captioner, "matches images and sentences and writes no captions")  # type: ignore[type-abstract]
 
 
 def load_kind(name: str | Path, wanted: type[Kind], lack: str) -> Kind:

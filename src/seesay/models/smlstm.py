@@ -1,8 +1,8 @@
-"""sm-LSTM: a few looks at a picture and a sentence together (Huang, Wang & Wang, CVPR 2017, "Instance-aware image and
+"""sm-LSTM: a few looks at an image and a sentence together (Huang, Wang & Wang, CVPR 2017, "Instance-aware image and
 sentence matching with selective multimodal LSTM").
 
 Regions a_i of the network's final map and words w_j, states of a bidirectional recurrent network, are candidates for
-what is compared (section 3.1). The picture as a whole, m, and the sentence as a whole, n, are the global context. At
+what is compared (section 3.1). The image as a whole, m, and the sentence as a whole, n, are the global context. At
 each of T steps an attention on both sides chooses a pair of instances, whose likeness an LSTM aggregates; its last
 state gives the score (Eqs. 1 to 5, `seesay.layers.selective_lstm`).
 
@@ -67,10 +67,10 @@ class SMLSTMConfig:
         word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
         start_from: Weights of a joint embedding (`vse`) of the same shape whose vectors the contexts start as.
         words_from: Weights of an aligner (`dvsa`) of the same shape whose words and regions these start as; where none
-            are named they start as states of the joint embedding and as it sees pictures.
+            are named they start as states of the joint embedding and as it sees images.
         fixed: Contexts, words and regions stay as they started.
         dropout: On word vectors and states.
-        image_dropout: On the picture's features.
+        image_dropout: On the image's features.
         region_dropout: Share of the regions that training leaves out of a batch.
         word_dropout: Share of words that training replaces by the unknown word.
     """
@@ -113,7 +113,7 @@ class SMLSTMConfig:
         check_directions(self.dim)
         if self.fixed and not self.start_from:
             raise SeesayError(
-                "config.fixed is true, and there is nothing to begin with", hint="--set config.start_from=vse"
+                "config.fixed is true, and there is nothing to start from", hint="--set config.start_from=vse"
             )
         n_kinds = 2 if self.variant == "full" else 1
         if self.similarity == "product" and (self.similarity_dim % n_kinds or n_kinds * self.dim % self.similarity_dim):
@@ -125,7 +125,7 @@ class SMLSTMConfig:
 
 @register_model("smlstm")
 class SMLSTM(Matcher):
-    """Pictures and sentences as candidates and context, compared pair by pair."""
+    """Images and sentences as candidates and context, compared pair by pair."""
 
     config_type = SMLSTMConfig
     tasks = ("retrieval", "attention")
@@ -133,10 +133,9 @@ class SMLSTM(Matcher):
     explainers = ("attention",)
     starts_from: ClassVar[Mapping[str, str]] = {"start_from": "vse", "words_from": "dvsa"}
     weak_points = (
-        "A score is of one picture with one sentence: it is slow over many pictures, and meant for a short list.",
+        "A score is of one image with one sentence: it is slow over many images, and meant for a short list.",
         "Where it looks is what helps it to match, not always what a word speaks of.",
-        "Counting, text inside pictures, named people and places, and words that captions of everyday photos do not "
-        "use.",
+        "Counting, text inside images, named people and places, and words that captions of everyday photos do not use.",
     )
     n_dev_images = 300
     config: SMLSTMConfig
@@ -205,7 +204,7 @@ class SMLSTM(Matcher):
         return ("pooled",) if config.variant == "ctx" else ("pooled", "map")
 
     def encode_images(self, features: Features) -> Tensor:
-        """The context and the regions of each picture: (n, 1 + I, dim)."""
+        """The context and the regions of each image: (n, 1 + I, dim)."""
         pooled = features.pooled
         self.check_features("image_dim", pooled)
         m = F.normalize(self.project_image(self.image_dropout(pooled)), dim=1).unsqueeze(1)
@@ -219,7 +218,7 @@ class SMLSTM(Matcher):
         if self.training and self.config.region_dropout:
             n_kept = max(1, round(cells.shape[1] * (1 - self.config.region_dropout)))
             cells = cells[:, torch.randperm(cells.shape[1])[:n_kept]]
-        # A feature is dropped from all regions of a picture, or the attention would learn where the most are left.
+        # A feature is dropped from all regions of an image, or the attention would learn where the most are left.
         kept = self.image_dropout(torch.ones_like(cells[:, :1]))  # (n, 1, C)
         regions = self.project_regions(cells * kept)
         average = regions.square().sum(-1).mean(1).clamp(min=1e-12).sqrt()
@@ -267,7 +266,7 @@ class SMLSTM(Matcher):
         return (grid, grid) if grid else (height, width)
 
     def look(self, images: Tensor, texts: Sequences) -> Looked:
-        """What is looked at in every pair of a few pictures and a few sentences.
+        """What is looked at in every pair of a few images and a few sentences.
 
         A step compares Σ_i p_i a_i with Σ_j q_j w_j (Eq. 3). Vectors are long where they say much, so what it takes of
         a region is p_i |a_i|, and of a word q_j |w_j|: this is given, as shares of one.
@@ -286,7 +285,7 @@ def sides(images: Tensor, texts: Sequences) -> tuple[Side, Side]:
     """What the encoders gave, as candidates and contexts."""
     if isinstance(images, Sequences):
         raise SeesayError(
-            "sm-LSTM compares sentences with pictures, not with sentences", hint="leave sentences_only out of the data"
+            "sm-LSTM compares sentences with images, not with sentences", hint="leave sentences_only out of the data"
         )
     rows = torch.arange(len(texts))
     mask = torch.arange(texts.words.shape[1] - 1) < (texts.lengths - 1).unsqueeze(1)

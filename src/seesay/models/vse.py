@@ -1,10 +1,10 @@
-"""A joint embedding of pictures and sentences (VSE), the line from which the papers start.
+"""A joint embedding of images and sentences (VSE), the line from which the papers start.
 
 Frome et al. 2013 (DeViSE): a sentence is the mean of its word vectors. Kiros et al. 2014 (UVS/MNLM): a recurrent
 encoder, trained with a hinge over mismatched pairs. Faghri et al. 2018 (VSE++): only the hardest mismatch counts.
 sm-LSTM and HM-LSTM take this model as the base line and sm-LSTM starts its global context from it.
 
-A picture is one linear layer on the network's features, a sentence the states of its encoder pooled over time; both are
+An image is one linear layer on the network's features, a sentence the states of its encoder pooled over time; both are
 scaled to unit length, so that their inner product is a cosine.
 """
 
@@ -45,7 +45,7 @@ class VSEConfig:
         map_dim: Of the network's map: as the vector for EfficientNet-Lite and ResNet-50, 256 for AlexNet, 512 for VGG.
         word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
         dropout: On word vectors and on the pooled states.
-        image_dropout: On the picture's features.
+        image_dropout: On the image's features.
         word_dropout: Share of words that training replaces by the unknown word.
     """
 
@@ -79,7 +79,7 @@ class VSEConfig:
 
 @register_model("vse")
 class VSE(Matcher):
-    """Pictures and sentences as unit vectors of one space."""
+    """Images and sentences as unit vectors of one space."""
 
     is_embedding = True
     config_type = VSEConfig
@@ -87,9 +87,9 @@ class VSE(Matcher):
     explainers = ("alignment",)
     stage = "first"
     weak_points = (
-        "Counting, left and right, and who does what to whom: a picture is one vector, and two sentences with the same "
+        "Counting, left and right, and who does what to whom: an image is one vector, and two sentences with the same "
         "words in another order are nearly the same to it.",
-        "Text inside pictures, named people and places, and words that captions of everyday photos do not use.",
+        "Text inside images, named people and places, and words that captions of everyday photos do not use.",
         "People of kinds that Flickr's photos of 2004–2014 show rarely; the captions carry their writers' guesses "
         "about age and gender.",
     )

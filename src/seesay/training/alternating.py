@@ -1,16 +1,16 @@
 """Learning in turns: the task of a model that finds out by itself which phrase speaks of which region (HM-LSTM Fig. 3).
 
-1. For `coarse_epochs` only sentences and pictures are ranked.
-2. Then, every `round_epochs`: (a) each noun phrase of every training sentence takes the region of its picture that fits
-   it best, and the fit is the confidence of this correspondence; (b) sentences with pictures and phrases with regions
+1. For `coarse_epochs` only sentences and images are ranked.
+2. Then, every `round_epochs`: (a) each noun phrase of every training sentence takes the region of its image that fits
+   it best, and the fit is the confidence of this correspondence; (b) sentences with images and phrases with regions
    are ranked together, each phrase weighing as much as its confidence (Eq. 10). With `bag_weight` sentences and
-   pictures are also ranked by phrases and regions alone, where each phrase takes the best region of every picture.
+   images are also ranked by phrases and regions alone, where each phrase takes the best region of every image.
 
 Eq. 9 leaves open what a pair is held against. Here it is the other pairs of the mini-batch, but never one of the same
-picture, nor a phrase of the same words.
+image, nor a phrase of the same words.
 
 The correspondences of a round are buffers of the model while it learns, so that they are part of every checkpoint and a
-resumed run goes on with those it had; they are taken off before the weights are kept.
+resumed run goes on with those it had; they are removed before the weights are kept.
 """
 
 from collections.abc import Iterator, Sequence
@@ -129,7 +129,7 @@ class AlternatingTask(RankingTask):
         return Loss.of_whole_batch(total, world, **logs)
 
     def _coarse_loss(self, batch: Batch, rank: int, world: int) -> Loss:
-        """Of sentences as wholes, with their pictures or with one another."""
+        """Of whole sentences, with their images or with one another."""
         own = slice(rank, None, world)
         texts = self.model.embed_texts(batch.texts[own])
         if batch.partners is not None:
@@ -180,7 +180,7 @@ class AlternatingTask(RankingTask):
                 norm.momentum = momentum
 
     def _pictured(self, n: int) -> Iterator[Batch]:
-        """The first batches with pictures; with phrases as soon as correspondences were looked for."""
+        """The first batches with images; with phrases as soon as correspondences were looked for."""
         is_fine = bool(self._buffer(_CONFIDENCE).any())
         for index in range(self.n_batches(0)):
             batch = super().batch(0, index)

@@ -1,6 +1,6 @@
 """Learning to write: the task of every captioner.
 
-The cost is the mean number of bits a word costs given its picture and the words before it (m-RNN Eq. 6, in nats), over
+The cost is the mean number of bits a word costs given its image and the words before it (m-RNN Eq. 6, in nats), over
 the words and ends of sentence of the batch. A captioner that is to be used without sums over the words also pays for
 the logarithm of that sum.
 """
@@ -29,7 +29,7 @@ from seesay.training.task import Loss, register_task
 
 @dataclass(frozen=True)
 class Batch:
-    """A whole batch: which source, which of its pictures, which sentences."""
+    """A whole batch: which source, which of its images, which sentences."""
 
     source: int
     images: Indices
@@ -69,7 +69,7 @@ class CaptioningTask(SourceTask[Captioner]):
         self.model.finalize(Features(torch.cat(rows)))
 
     def save_extras(self, folder: Path) -> None:
-        """Write how many training pictures people use an n-gram for: reranking needs it where captions are few."""
+        """Write how many training images people use an n-gram for: reranking needs it where captions are few."""
         distinct = {source.collection.fingerprint(): source.collection for source in self.sources}
         captions = [
             [tokenize(sentence) for sentence in item.sentences]
@@ -91,7 +91,7 @@ class CaptioningTask(SourceTask[Captioner]):
 N_KEPT = 2000
 """Training images that a captioner is shown when it is finalized."""
 MIN_DOCUMENTS = 5
-"""Pictures that an n-gram has to be used for to be counted: rarer ones would make the table ten times as long."""
+"""Images that an n-gram has to be used for to be counted: rarer ones would make the table ten times as long."""
 
 
 @torch.inference_mode()

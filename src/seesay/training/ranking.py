@@ -1,8 +1,8 @@
 """Learning to rank: the task of every matcher.
 
-A batch is taken from one collection. Of a collection with pictures it holds sentences with their pictures; of one that
-has sentences alone it holds two sentences of the same picture, which have to find each other. Other sentences of a
-picture in the batch are never counted against it.
+A batch is taken from one collection. Of a collection with images it holds sentences with their images; of one that
+has sentences alone it holds two sentences of the same image, which have to find each other. Other sentences of a
+image in the batch are never counted against it.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from seesay.training.task import Loss, register_task
 
 @dataclass(frozen=True)
 class Batch:
-    """A whole batch: which source, which of its pictures, which sentences."""
+    """A whole batch: which source, which of its images, which sentences."""
 
     source: int
     images: Indices
@@ -81,7 +81,7 @@ class RankingTask(SourceTask[Matcher]):
         """Nothing but the weights is learned."""
 
     def save_extras(self, folder: Path) -> None:
-        """Write how near to everything the vectors of an embedding are, by the first pictures it learned from."""
+        """Write how near to everything the vectors of an embedding are, by the first images it learned from."""
         source = next((source for source in self.sources if source.table is not None), None)
         if self.model.is_embedding and source is not None:
             vectors = encode_all(self.model, source)

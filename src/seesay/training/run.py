@@ -71,7 +71,7 @@ def _refuse_leaks(sources: list[Examples], dev: Examples) -> None:
             leaked = names.intersection(same_photo(item.name) for item in source.collection.items)
         if leaked:
             raise SeesayError(
-                f"{len(leaked)} of the dev pictures are also among the training pictures of {source.collection.name}",
+                f"{len(leaked)} of the dev images are also among the training images of {source.collection.name}",
                 hint="leave them out (without = ...), or choose another dev split",
             )
 
@@ -107,7 +107,7 @@ def run_task(
 
 
 def describe(recipe: Recipe, sources: list[Examples], epochs: int) -> dict[str, Any]:
-    """What travels with the weights about how they were made; where pictures lay on the machine does not."""
+    """What travels with the weights about how they were made; where images lay on the machine does not."""
     table = recipe.to_dict()
     for source in (*table["data"]["train"], table["data"]["dev"]):
         source["images"] = ""
