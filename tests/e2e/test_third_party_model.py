@@ -23,7 +23,7 @@ from seesay.layers.pooling import masked_mean
 from seesay.library.library import Library
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
-from seesay.models.registry import families, register_model
+from seesay.models.registry import families, register_model, search_role
 from seesay.models.weights import find
 from seesay.text.subwords import Subwords
 from seesay.training.ranking import RankingTask
@@ -149,7 +149,7 @@ def test_it_comes_back_with_its_subwords(weights: Path, small_backbone: None) ->
     model = load(weights)
     assert isinstance(model, Toy)
     assert isinstance(model.tokenizer, Subwords)
-    assert find(weights).search == {"stage": "first", "dim": 16}
+    assert search_role(find(weights)) == {"stage": "first", "dim": 16}
     with pytest.raises(SeesayError, match="toy reads subwords and has no vocabulary of whole words"):
         _ = model.vocabulary
 

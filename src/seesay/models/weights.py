@@ -33,18 +33,6 @@ class Weights:
         return figures
 
     @property
-    def search(self) -> dict[str, Any] | None:
-        """Which `stage` of search the model can be, and the `dim` of what it keeps of an image; None for none."""
-        if "search" not in self.about:  # written by an older release: the class knows
-            from seesay.models.registry import family_class
-
-            kind = family_class(self.about["family"])
-            config = kind.config_type(**self.about["config"])
-            return {"stage": kind.stage, "dim": kind.view_dim_for(config)} if kind.stage else None
-        search: dict[str, Any] | None = self.about["search"]
-        return search
-
-    @property
     def size(self) -> int:
         """Bytes of the weights file."""
         path = self.folder / "model.safetensors"
