@@ -17,7 +17,7 @@ from PIL import Image
 from torch import Tensor
 
 from seesay.errors import SeesayError
-from seesay.images.backbones import Backbone, file_digest, find_network, load_backbone, network_names, weights_file
+from seesay.images.backbones import Backbone, file_digest, find_network, load_backbone, weights_file
 from seesay.images.regions import fixed_regions, region_weights
 from seesay.images.store import Array
 
@@ -57,7 +57,7 @@ class FeatureSpec:
         if self.weights and not network.takes_file:
             raise SeesayError(
                 f"{self.backbone} comes with its own weights, not {self.weights}",
-                allowed=[name for name in network_names() if find_network(name).takes_file],
+                allowed="weights for a network that comes without any, such as vgg16",
             )
         if self.size == 0:
             object.__setattr__(self, "size", network.size)
