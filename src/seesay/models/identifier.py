@@ -98,7 +98,7 @@ class Identifier(Matcher):
     config_type = IdentifierConfig
     learning_task = "identification"
     tasks = ("retrieval", "identification")
-    measured_by = "python benchmarks/identification.py --identifiers {name}"
+    measured_by = "seesay evaluate {name} --data flickr8k --task identification"
     paper = "identifier"
     explainers = ("contrastive", "excitation")
     starts_from: ClassVar[Mapping[str, str]] = {"words_from": "vse"}
