@@ -4,6 +4,7 @@ It is trained from a recipe, evaluated, saved, loaded, matched, indexed with and
 """
 
 import json
+import re
 import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,9 +24,10 @@ from seesay.layers.pooling import masked_mean
 from seesay.library.library import Library
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
-from seesay.models.registry import families, register_model, search_role
+from seesay.models.registry import families, family_class, register_model, search_role
 from seesay.models.weights import find
 from seesay.text.subwords import Subwords
+from seesay.text.vocabulary import Vocabulary
 from seesay.training.ranking import RankingTask
 from seesay.training.recipe import read_recipe
 from seesay.training.run import run_recipe
@@ -187,6 +189,19 @@ def test_photos_are_indexed_and_found_with_it(
         for colour in ("red", "blue"):
             assert library.search(f"a {colour} picture", top=1)[0].path.name == f"{colour}.png"
         assert library.encoder.count_words("a red zebra") == {"red": 1000, "zebra": 1}
+
+
+def test_the_model_of_the_docs_works() -> None:
+    page = Path(__file__).parents[2] / "docs/how-to/own-model.md"
+    code = re.search(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    assert code is not None
+    exec(code[1], {"__name__": "own_model"})
+    kind = family_class("bag")
+    vocabulary = Vocabulary.build(["a dog runs", "a red bus"], min_count=1)
+    model = kind(kind.config_type(dim=8, image_dim=5), vocabulary, FeatureSpec("efficientnet-lite0", 64))
+    images, texts = model.encode_images(Features(torch.rand(3, 5))), model.encode_texts(["a dog", ""])
+    assert model.score(images, texts).shape == (3, 2)
+    assert model.score(images, texts).abs().max() <= 1 + 1e-6
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from seesay.images.backbones import file_digest
 from seesay.images.features import FeatureSpec
 from seesay.models.base import Captioner, Matcher, Weights
 from seesay.models.card import write_card
-from seesay.models.config import named_in_errors, read_config
+from seesay.models.config import read_config
 from seesay.models.registry import family_class
 from seesay.models.weights import FORMAT as FORMAT
 from seesay.models.weights import PACKAGED as PACKAGED
@@ -54,8 +54,7 @@ def load(name: str | Path) -> Matcher:
     weights = find(name)
     folder, about = weights.folder, weights.about
     origin = str(folder / "config.json")
-    with named_in_errors(origin):
-        kind = family_class(about["family"])
+    kind = _family_of(weights)
     config = read_config(kind.config_type, about["config"], origin)
     tokenizer = read_tokenizer(folder, (kind.tokenizer_type,), about.get("vocabulary"))
     spec = _read_features(weights, origin)
@@ -85,14 +84,24 @@ def load_kind(name: str | Path, wanted: type[Kind], lack: str) -> Kind:
         SeesayError: The weights are of another kind; those that are of this one are named.
     """
     weights = find(name)
-    with named_in_errors(str(weights.folder / "config.json")):
-        kind = family_class(weights.about["family"])
+    kind = _family_of(weights)
     if not issubclass(kind, wanted):
         able = [other.name for other in installed() if issubclass(family_class(other.about["family"]), wanted)]
         raise SeesayError(
             f"{weights.name} {lack}", allowed=able or "the folder of weights that were trained", hint="seesay models"
         )
     return cast(Kind, load(name))
+
+
+def _family_of(weights: Weights) -> type[Matcher]:
+    try:
+        return family_class(weights.about["family"])
+    except SeesayError as error:
+        raise SeesayError(
+            f"{weights.folder / 'config.json'}: {error.what}",
+            allowed=error.allowed,
+            hint="pip install the package that brings it",
+        ) from error
 
 
 def _read_features(weights: Weights, origin: str) -> FeatureSpec:
