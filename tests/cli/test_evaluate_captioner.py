@@ -51,7 +51,7 @@ def farm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, wiring in (("writer", "m-rnn"), ("blind", "rnn-base")):
         config = MRNNConfig(embedding=4, recurrent=5, multimodal=6, n_marginal=3, wiring=wiring)
         model = MRNN(config, vocabulary, SPEC).eval()
-        model.settle(Features(torch.from_numpy(pooled)))
+        model.finalize(Features(torch.from_numpy(pooled)))
         recipe = {
             "name": name,
             "model": "mrnn",

@@ -1,7 +1,7 @@
 """What an evaluation task is: it measures weights, and says how its figures are shown beside those of the papers."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,11 +11,8 @@ from typing import Any, ClassVar
 from seesay.data import Collection, entities, locate
 from seesay.evaluation.protocols import Protocol, find_protocol, take_measured
 from seesay.evaluation.report import Measured, Report
-from seesay.models.aligner import Aligner
-from seesay.models.base import Captioner, Matcher, Weights
-from seesay.models.hmlstm import HMLSTM
+from seesay.models.base import Matcher, Weights
 from seesay.models.pretrained import load
-from seesay.models.smlstm import SMLSTM
 from seesay.system.progress import Progress
 
 Bar = Callable[[str, str], AbstractContextManager[Progress | None]]
@@ -121,23 +118,9 @@ class Part:
 
 
 def abilities(model: Matcher) -> tuple[str, ...]:
-    """Names of the tasks that a model can be measured in."""
-    return tuple(name for name in _tasks_of(model) if name != "retrieval" or model.can_score)
-
-
-def _tasks_of(model: Matcher) -> Iterator[str]:
-    yield "retrieval"
-    yield "identification"
-    if isinstance(model, Captioner):
-        yield "captions"
-    if isinstance(model, Aligner):
-        yield "grounding"
-    if isinstance(model, Aligner) or model.is_embedding:
-        yield "phrases"
-    if isinstance(model, SMLSTM):
-        yield "attention"
-    if isinstance(model, HMLSTM):
-        yield "correspondences"
+    """Names of the tasks that a model can be measured in: those that it names, and identification, which all can do."""
+    named = (*model.tasks, *([] if "identification" in model.tasks else ["identification"]))
+    return tuple(name for name in named if name != "retrieval" or model.can_score)
 
 
 def round_all(part: Any, digits: int = 4) -> Any:
