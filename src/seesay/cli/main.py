@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-import seesay
 from seesay.cli.research import data
 from seesay.cli.research.evaluate import evaluate
 from seesay.cli.research.features import features
@@ -29,6 +28,7 @@ from seesay.cli.use.search import search
 from seesay.cli.use.serve import serve
 from seesay.cli.use.words import words
 from seesay.errors import SeesayError
+from seesay.system.version import VERSION
 
 app = typer.Typer(
     name="seesay",
@@ -41,7 +41,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"seesay {seesay.__version__}")
+        typer.echo(f"seesay {VERSION}")
         raise typer.Exit
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-import seesay
 from seesay.data.examples import Examples, same_photo
 from seesay.errors import SeesayError
 from seesay.images.extraction import features_of
@@ -19,6 +18,7 @@ from seesay.models.config import read_config
 from seesay.models.hmlstm import HMLSTM
 from seesay.models.identifier import Identifier
 from seesay.system.progress import Progress
+from seesay.system.version import VERSION
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.alternating import AlternatingTask
 from seesay.training.captioning import CaptioningTask
@@ -140,7 +140,7 @@ def describe(recipe: Recipe, sources: list[Examples], epochs: int) -> dict[str, 
         "seed": recipe.seed,
         "epochs": epochs,
         "trained": datetime.now(UTC).date().isoformat(),
-        "versions": {"seesay": seesay.__version__, "torch": torch.__version__, "python": platform.python_version()},
+        "versions": {"seesay": VERSION, "torch": torch.__version__, "python": platform.python_version()},
     }
 
 
