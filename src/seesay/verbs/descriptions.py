@@ -130,7 +130,7 @@ def describe(
     from seesay.images.proposals import searched
 
     searched(regions)
-    _require_able(model)
+    require_able(model)
     for left, top, right, bottom in boxes:
         if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
             allowed = "left, top, right, bottom as fractions from 0 to 1"
@@ -144,7 +144,7 @@ def describe(
     return Description(str(model), given, picture.size, tuple(found))
 
 
-def _require_able(model: str | Path) -> None:
+def require_able(model: str | Path) -> None:
     """Refuse weights that neither write phrases nor find them, and name those that do."""
     from seesay.grounding.phrases import has_phrases
     from seesay.models.weights import Weights, find, installed

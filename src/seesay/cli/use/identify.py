@@ -37,8 +37,8 @@ def identify(
     The choice is a probability among the pictures given here, of which one is taken to be the right one. The match
     looks at each picture alone, and takes a description to be as likely right as wrong. Both are calibrated.
     """
-    from seesay.cli.use.caption import find_photos
     from seesay.errors import SeesayError
+    from seesay.verbs.inputs import find_photos
 
     if output is not None:
         require_drawable(output)

@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
-from seesay.cli.use.index import Place, complain, describe, printable, progress_when_needed
+from seesay.cli.messages import complain, describe
+from seesay.cli.options import Place
+from seesay.cli.progress import progress_when_needed
+from seesay.system.names import printable
 from seesay.system.remote import as_url
 
 app = typer.Typer(help="See what the library of photos holds, and mend it.", no_args_is_help=True)

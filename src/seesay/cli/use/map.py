@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seesay.cli.pictures import Images
+from seesay.cli.options import AsJson, Images, Model, Seed, Split
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -19,23 +19,33 @@ _PAGES = (".html", ".htm")
 
 
 def map(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A collection by path or name (seesay data).")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A captioned collection: a path, or a name in SEESAY_DATA.")
+    ],
     images: Images = None,
-    split: Annotated[str, typer.Option(help="train, dev, test, or all.")] = "test",
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="WEIGHTS", help="A joint embedding by name or folder.")
-    ] = "vse",
-    n: Annotated[int, typer.Option("--n", "-n", min=2, max=1000, metavar="N", help="Pictures, chosen at random.")] = 60,
+    split: Split = "test",
+    model: Model = "vse",
+    n: Annotated[
+        int, typer.Option("--n", "-n", min=2, max=1000, metavar="N", help="How many photos, chosen at random.")
+    ] = 60,
     output: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="map.png and map.html here; .html is the page with zoom."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="A picture, or an .html page with zoom. Repeatable. Default: both."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Chooses the pictures and the layout.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print places as JSON.")] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
-    """Draw a map of pictures joined to their sentences, as t-SNE lays their vectors out.
+    """Draw photos and their sentences on a map, by t-SNE of their vectors in a joint embedding.
 
-    Short lines say that a picture and its sentences have found each other. Distances across the map mean little.
+    A line joins each photo to its own sentences; short lines mean that the model brings both together. Distances across
+    the map mean little.
+
+    \b
+    Examples:
+        seesay map flickr8k
+        seesay map flickr8k -n 200 --split dev -o map.html
     """
     from seesay.cli.pictures import require_drawable
     from seesay.drawing.maps import draw_map, mean_line, write_map

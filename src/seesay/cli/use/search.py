@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seesay.cli.use.index import Place, complain, describe, printable, progress_when_needed
+from seesay.cli.messages import complain, describe
+from seesay.cli.options import Place
+from seesay.cli.progress import progress_when_needed
+from seesay.system.names import printable
 from seesay.system.remote import as_url, is_remote
 
 if TYPE_CHECKING:
