@@ -36,6 +36,9 @@ Place = Annotated[
 Data = Annotated[
     str, typer.Option("--data", "-d", metavar="DATA", help="A captioned collection: a path, or a name in SEESAY_DATA.")
 ]
+Collection = Annotated[
+    str, typer.Argument(metavar="DATA", help="A captioned collection: a path, or a name in SEESAY_DATA.")
+]
 Within = Annotated[
     str,
     typer.Option("--in", metavar="DATA", help="Where to look: a captioned collection, or a folder of photos."),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seesay.errors import SeesayError
-from seesay.verbs.inputs import Images, NamedImage, find_missing, read_images, refuse
+from seesay.verbs.inputs import Images, NamedImage, find_missing, read_images
 from seesay.verbs.loading import model_for, name_of
 from seesay.verbs.results import lines, picture_html, table_html
 
@@ -100,7 +100,10 @@ def match(
     texts = [sentences] if isinstance(sentences, str) else list(sentences)
     if not texts:
         raise SeesayError("there is no sentence to match", allowed="one sentence or more")
-    refuse(find_missing(given))
+    missing = find_missing(given)
+    for image in given:
+        if image.name in missing:
+            image.open()  # which says why it cannot be opened, before a model is loaded for nothing
 
     from seesay.models.base import Matcher
     from seesay.models.pretrained import load

@@ -20,9 +20,7 @@ def demo(
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="The port of the web page.")] = 8765,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Draw the regions that the words refer to: PNG, JPEG or WebP."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="Draw the regions of the words: PNG, JPEG or WebP."),
     ] = None,
 ) -> None:
     """Search, caption and explain the sample photos that come with seesay. Nothing is kept.

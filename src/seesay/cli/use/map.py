@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seesay.cli.options import AsJson, Images, Model, Seed, Split
+from seesay.cli.options import AsJson, Collection, Images, Model, Seed, Split
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from seesay.data import Collection
+    from seesay.data import Collection as Captioned
     from seesay.drawing.maps import Map
     from seesay.models.base import Matcher
 
@@ -19,20 +19,14 @@ _PAGES = (".html", ".htm")
 
 
 def map(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A captioned collection: a path, or a name in SEESAY_DATA.")
-    ],
+    data: Collection,
     images: Images = None,
     split: Split = "test",
     model: Model = "vse",
-    n: Annotated[
-        int, typer.Option("--n", "-n", min=2, max=1000, metavar="N", help="How many photos, chosen at random.")
-    ] = 60,
+    n: Annotated[int, typer.Option("--n", "-n", min=2, max=1000, metavar="N", help="Photos, chosen at random.")] = 60,
     output: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="A picture, or an .html page with zoom. Repeatable. Default: both."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="A picture, or an HTML page with zoom; default: both."),
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -79,7 +73,7 @@ def map(
         typer.echo(f"drawn in {path}", err=True)
 
 
-def _choose(name: str, images: Path | None, split: str, n: int, seed: int) -> "Collection":
+def _choose(name: str, images: Path | None, split: str, n: int, seed: int) -> "Captioned":
     """Some pictures of a collection, in its order."""
     from dataclasses import replace
 
@@ -97,7 +91,7 @@ def _choose(name: str, images: Path | None, split: str, n: int, seed: int) -> "C
     return replace(collection, items=tuple(with_picture[place] for place in sorted(drawn)))
 
 
-def _lay_out(chosen: "Collection", model: str, seed: int, *, quiet: bool) -> tuple["Matcher", "Map"]:
+def _lay_out(chosen: "Captioned", model: str, seed: int, *, quiet: bool) -> tuple["Matcher", "Map"]:
     import numpy as np
     import torch
 
@@ -126,7 +120,7 @@ def _lay_out(chosen: "Collection", model: str, seed: int, *, quiet: bool) -> tup
     return matcher, lay_out(pictures.double().numpy(), texts.double().numpy(), owner.tolist(), seed=seed)
 
 
-def _print_json(chosen: "Collection", found: "Map", model: str, lines: list[float], outputs: list[Path]) -> None:
+def _print_json(chosen: "Captioned", found: "Map", model: str, lines: list[float], outputs: list[Path]) -> None:
     rows = [
         {
             "picture": item.name,
