@@ -28,8 +28,8 @@ def help_page() -> str:
         "2 wrong usage, 130 stopped.",
         "",
         "`seesay --install-completion` sets up completion with the Tab key for the shell that "
-        "it is typed in (bash, zsh, fish or PowerShell); open a new shell afterwards. `seesay --show-completion` prints "
-        "the script instead, for a place of your own.",
+        "it is typed in (bash, zsh, fish or PowerShell); open a new shell afterwards. "
+        "`seesay --show-completion` prints the script instead.",
         "",
     ]
     for path, command in _commands(root, "seesay"):

@@ -141,14 +141,13 @@ def ground(
     if not all(phrase.strip() for phrase in asked):
         raise SeesayError("a phrase has no words", allowed='a few words, such as "a red ball"')
 
-    from seesay.images.proposals import propose_regions, searched
-
-    searched(regions)
     given = read_image(image)
     picture = given.open()
 
+    from seesay.images.proposals import propose_regions, searched
     from seesay.models.aligner import Aligner, load_aligner
 
+    searched(regions)
     aligner = model_for(model, load_aligner, Aligner, "sees a picture as a whole and finds no regions")
     boxes = propose_regions(picture, regions)
     find = _align(aligner, picture, sentence, boxes) if sentence.strip() else _find(aligner, picture, asked, boxes, n)
