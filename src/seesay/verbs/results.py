@@ -44,7 +44,10 @@ class Drawn(ABC):
 def picture_html(picture: "Image", height: int = 0) -> str:
     """A picture as an HTML element that holds it, as high as `height` pixels where that is given."""
     data = BytesIO()
-    picture.convert("RGB").save(data, "JPEG", quality=85)
+    shown = picture.convert("RGB")
+    if height:
+        shown.thumbnail((8 * height, 2 * height))  # twice as many pixels, for screens that have them
+    shown.save(data, "JPEG", quality=85)
     style = f"height:{height}px" if height else "max-width:100%"
     return f'<img style="{style}" src="data:image/jpeg;base64,{b64encode(data.getvalue()).decode()}">'
 
