@@ -1,5 +1,6 @@
 """The sample photos, for verbs that run with the weights that ship."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ def man(samples: Path) -> Path:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEESAY_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

@@ -58,7 +58,8 @@ def _section(path: str, command: Any) -> list[str]:
         lines += ["| argument or option | what it is | default |", "| --- | --- | --- |"]
         for parameter in shown:
             what = parameter.help.replace("|", "\\|")
-            lines.append(f"| {_name(parameter)} | {what} | {_default(parameter)} |")
+            name = _name(parameter).replace("|", "\\|")  # which would end the cell
+            lines.append(f"| {name} | {what} | {_default(parameter)} |")
         lines.append("")
     return lines
 
@@ -93,8 +94,9 @@ def _metavar(parameter: Any) -> str:
 def _default(parameter: Any) -> str:
     if parameter.required:
         return "required"
-    is_said = parameter.default is not None and parameter.default is not False  # an absent flag needs no words
-    return f"`{parameter.default}`" if is_said else ""
+    if parameter.default is True:
+        return "on"
+    return f"`{parameter.default}`" if parameter.default or parameter.default == 0 and not parameter.is_flag else ""
 
 
 if __name__ == "__main__":

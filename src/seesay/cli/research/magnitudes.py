@@ -20,7 +20,7 @@ def magnitudes(
     split: Split = "test",
     images: Images = None,
     model: Model = "dvsa",
-    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="How many of the longest and the shortest.")] = 20,
+    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="How many words of each kind.")] = 20,
     min_count: Annotated[
         int, typer.Option(min=1, metavar="N", help="List words that occur at least so often.")
     ] = 5,
