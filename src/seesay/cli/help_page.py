@@ -96,7 +96,7 @@ def _default(parameter: Any) -> str:
         return "required"
     if parameter.default is True:
         return "on"
-    return f"`{parameter.default}`" if parameter.default or parameter.default == 0 and not parameter.is_flag else ""
+    return f"`{parameter.default}`" if parameter.default or (parameter.default == 0 and not parameter.is_flag) else ""
 
 
 if __name__ == "__main__":

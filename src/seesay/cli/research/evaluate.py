@@ -86,6 +86,12 @@ def evaluate(
     ranks.png and captions.json. Features are computed where they are not stored yet; with stored ones a joint embedding
     takes seconds. A captioner's likelihoods of all pairs take many minutes: --limit 100 is a quick look. Weights that
     know regions can also be asked where phrases are (--entities) and leave a page to browse (--page).
+
+    \b
+    Examples:
+        seesay evaluate vse -d flickr8k
+        seesay evaluate mrnn -d flickr8k --task captions --references flickr8k
+        seesay evaluate --ensemble shipped -d flickr8k --json
     """
     from seesay import data as collections
     from seesay.cli.ensembles import evaluate_together, name_members

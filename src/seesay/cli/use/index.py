@@ -43,6 +43,12 @@ def index(
 
     Photos are only read. What a folder's `.seesayignore` names, and everything hidden, is left out. Stopped in the
     middle, the same command goes on where it was.
+
+    \b
+    Examples:
+        seesay index ~/Pictures
+        seesay index ~/Pictures --exclude '*.tif' --exclude 'thumbs/'
+        seesay index --retry
     """
     from seesay.errors import SeesayError
     from seesay.library.library import Library

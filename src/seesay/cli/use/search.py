@@ -69,6 +69,14 @@ def search(
 
     A percentage is the probability that people would describe the photo so: likely from 30 %, maybe from 10 %.
     With --like and --regions it is the similarity instead. Copies of a photo are shown once.
+
+    \b
+    Examples:
+        seesay search "two dogs in the snow" ~/Pictures
+        seesay search "a red car" --after 2019 --camera canon -n 20
+        seesay search --like photo.jpg --plus "at night"
+        seesay search "red bus" --regions -o found.png
+        seesay search "a birthday cake" --paths0
     """
     from seesay.library.library import Library
     from seesay.library.stores.filters import read_filter
