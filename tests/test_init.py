@@ -36,9 +36,9 @@ def test_verbs_stay_functions_after_everything_is_imported() -> None:
 import pkgutil, types
 from importlib import import_module
 import seesay
-for module in pkgutil.walk_packages(seesay.__path__, "seesay."):
-    if not module.name.endswith("__main__"):
-        import_module(module.name)
+for module in pkgutil.iter_modules(seesay.__path__):  # deeper ones are attributes of their packages
+    if module.name != "__main__":
+        import_module(f"seesay.{{module.name}}")
 print([name for name in {VERBS} if not isinstance(getattr(seesay, name), types.FunctionType)])
 print(isinstance(seesay.Library, type))
 """
