@@ -99,6 +99,6 @@ def explain(
     matcher = model_for(chosen, load, Matcher, "matches no images and sentences")
     found = find(matcher, matcher.features([picture]), sentence, method)
     name = name_of(matcher, chosen)
-    known = any(word in matcher.vocabulary for word in found.words)
+    known = any(word in matcher.tokenizer for word in found.words)
     warnings = () if known else (f"{name} knows no word of {sentence!r}: its weights mean nothing",)
     return ExplainedMatch(name, given, sentence, found, warnings)

@@ -148,7 +148,7 @@ def ground(
     from seesay.models.aligner import Aligner, load_aligner
 
     searched(regions)
-    aligner = model_for(model, load_aligner, Aligner, "sees a picture as a whole and finds no regions")
+    aligner = model_for(model, load_aligner, Aligner, "sees an image as a whole and finds no regions")
     boxes = propose_regions(picture, regions)
     find = _align(aligner, picture, sentence, boxes) if sentence.strip() else _find(aligner, picture, asked, boxes, n)
     found, marks, words, heat, warnings = find
@@ -208,7 +208,7 @@ def _align(aligner: "Aligner", picture: "Image", sentence: str, boxes: "Boxes") 
         raise SeesayError(f"the sentence {sentence!r} has no words")
     heats = heat_maps(aligner, features, texts.states[0, : len(tokens)])
     named = zip(tokens, name_things(tokens), strict=True)
-    laid = [names and token in aligner.vocabulary for token, names in named]
+    laid = [names and token in aligner.tokenizer for token, names in named]
     parts = align_words(heats, boxes, laid=laid)
     least = _FAINT * max(part.gain for part in parts)
     found: list[GroundedPhrase] = []
@@ -239,7 +239,7 @@ def _scale(heat: "Floats") -> "Floats":
 
 def _unknown(aligner: "Aligner", tokens: list[str]) -> list[str]:
     """The words that name something and that the model has never learned, each once."""
-    return [token for token in _named(tokens) if token not in aligner.vocabulary]
+    return [token for token in _named(tokens) if token not in aligner.tokenizer]
 
 
 def _warn_of_unknown(aligner: "Aligner", text: str, tokens: list[str]) -> list[str]:

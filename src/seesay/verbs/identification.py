@@ -157,7 +157,7 @@ def identify(
     words = tokenize(sentence)
     if not words:
         raise SeesayError(f"the description {sentence!r} has no words")
-    known = any(word in identifier.vocabulary for word in words)
+    known = any(word in identifier.tokenizer for word in words)
     warnings = () if known else (f"{name} knows no word of {sentence!r}: its choice means nothing",)
     with see(identifier, given, bars, keep_maps=True) as seen, torch.inference_mode():
         if not skip_unusable or not seen.images:

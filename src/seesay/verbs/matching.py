@@ -125,6 +125,6 @@ def match(
     warnings = [
         f"{name} knows no word of {sentence!r}: its score means nothing"
         for sentence in texts
-        if not any(word in matcher.vocabulary for word in tokenize(sentence))
+        if not any(word in matcher.tokenizer for word in tokenize(sentence))
     ]
     return Matches(name, tuple(given), tuple(texts), scores.numpy(), shares.numpy(), tuple(warnings))

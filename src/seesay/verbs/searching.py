@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from seesay.images.sources import ImageSource
     from seesay.library.indexing.index import Indexed
     from seesay.library.library import Library
-    from seesay.library.ranking.likeness import Part, Source
+    from seesay.library.ranking.likeness import Crop, Source
     from seesay.library.ranking.search import Result
     from seesay.library.types import Filter
 
@@ -109,7 +109,7 @@ def search(
     folders: Sequence[Path | str] | Path | str = (),
     *,
     library: "Library | Path | str | None" = None,
-    like: "Sequence[ImageSource | int | Part]" = (),
+    like: "Sequence[ImageSource | int | Crop]" = (),
     plus: Sequence[str] = (),
     minus: Sequence[str] = (),
     where: "Filter | None" = None,
@@ -127,7 +127,7 @@ def search(
         folders: Search only below these; a folder that the library does not hold is indexed first.
         library: An open library, or where it is; by default the person's own.
         like: Images that the results are to be like, photos of the library by id, or crops of either
-            (`seesay.library.Part`).
+            (`seesay.library.Crop`).
         plus: Further sentences that a photo is to fit.
         minus: Sentences that it is not to fit.
         where: Which photos count, by date, camera and place (`seesay.library.Filter`).
@@ -150,6 +150,7 @@ def search(
     with open_library(library) as opened:
         if index:
             notes += [news for _, news in update(opened, below, bars) if isinstance(news, str)]
+        notes += unused_stages(opened)
         return find_in(
             opened, query, below, place=library, like=like, plus=plus, minus=minus, where=where, top=top,
             min_score=min_score, sort=sort, regions=regions, warnings=notes,
@@ -162,7 +163,7 @@ def find_in(
     folders: Sequence[Path | str] = (),
     *,
     place: "Library | Path | str | None" = None,
-    like: "Sequence[ImageSource | int | Part]" = (),
+    like: "Sequence[ImageSource | int | Crop]" = (),
     plus: Sequence[str] = (),
     minus: Sequence[str] = (),
     regions: bool = False,
@@ -170,8 +171,6 @@ def find_in(
     **how: Any,
 ) -> SearchResults:
     """Search an open library as it is; `place` is where its thumbnails are found once it is closed."""
-    unknown = [unknown_words(opened, text) for text in (query, *plus, *minus)]
-    off = [f"the model has never learned {_quoted(words)}: results may be off" for words in unknown if words]
     if regions:
         if like or plus or minus:
             raise SeesayError("a search for regions takes one query", allowed="a query alone")
@@ -179,6 +178,10 @@ def find_in(
     else:
         images = [_as_example(image) for image in like]
         results = opened.search(query, folders=folders, like=images, plus=plus, minus=minus, **how)
+    off: list[str] = []
+    if results.unknown_words:
+        words = ", ".join(map(repr, results.unknown_words))
+        off = [f"the model has never learned {words}: results may be off"]
     made_with = opened.store.fingerprint()
     return SearchResults(
         query, opened.store.name, made_with.model if made_with else None, tuple(results), (*warnings, *off),
@@ -197,7 +200,7 @@ def update(
     Raises:
         SeesayError: A folder that was asked for cannot be indexed, or there is none at all.
     """
-    from seesay.system.locks import LibraryBusyError
+    from seesay.system.locks import LockHeldError
 
     known = [folder.path for folder in opened.folders()]
     if not folders and not known:
@@ -206,7 +209,7 @@ def update(
         try:
             with bars(f"indexing {printable(Path(folder))}") as on_progress:
                 done = opened.index(folder, on_progress=on_progress)
-        except LibraryBusyError as error:
+        except LockHeldError as error:
             yield folder, f"{error.what}; searching what is there"
             return
         except SeesayError as error:
@@ -217,14 +220,9 @@ def update(
         yield folder, done
 
 
-def unknown_words(opened: "Library", text: str) -> list[str]:
-    """The words of a query that the library's model has never learned, and that name no tag either."""
-    from seesay.library.ranking.tags import find_clues
-
-    if not text.strip():
-        return []
-    counts = opened.encoder.count_words(text)
-    return [word for word, count in counts.items() if count == 0 and not find_clues({word: 0})]
+def unused_stages(opened: "Library") -> list[str]:
+    """Later stages of search that are installed and do not take part, each with what to type."""
+    return [f"{problem.what}; try: {problem.hint}" for problem in opened.cascade.unused()]
 
 
 def open_library(place: "Library | Path | str | None") -> "AbstractContextManager[Library]":
@@ -259,13 +257,13 @@ def _with_box(thumbnail: bytes, result: "Result") -> "Image":
     return draw_boxes(open_image(thumbnail), [Mark(result.box)])
 
 
-def _as_example(image: "ImageSource | int | Part") -> "Source | Part":
+def _as_example(image: "ImageSource | int | Crop") -> "Source | Crop":
     from io import BytesIO
 
     from seesay.images.sources import as_source
-    from seesay.library.ranking.likeness import Part
+    from seesay.library.ranking.likeness import Crop
 
-    if isinstance(image, int | Part):
+    if isinstance(image, int | Crop):
         return image
     source = as_source(image)
     if isinstance(source, bytes | Path):
@@ -273,7 +271,3 @@ def _as_example(image: "ImageSource | int | Part") -> "Source | Part":
     data = BytesIO()
     source.save(data, "PNG")
     return data.getvalue()
-
-
-def _quoted(words: Sequence[str]) -> str:
-    return ", ".join(map(repr, words))

@@ -18,7 +18,7 @@ from seesay.system.remote import as_url, is_remote
 
 if TYPE_CHECKING:
     from seesay.library.library import Library
-    from seesay.library.ranking.likeness import Part
+    from seesay.library.ranking.likeness import Crop
     from seesay.verbs.searching import SearchResults
 
 
@@ -36,7 +36,7 @@ def search(
     ] = None,
     box: Annotated[
         str,
-        typer.Option(metavar="BOX", help="Only this part of it: left,top,right,bottom from 0 to 1, as in 0,0,0.5,1."),
+        typer.Option(metavar="BOX", help="Only this crop of it: left,top,right,bottom from 0 to 1, as in 0,0,0.5,1."),
     ] = "",
     plus: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Is to fit as well. Repeatable.")] = None,
     minus: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Is not to fit. Repeatable.")] = None,
@@ -45,7 +45,7 @@ def search(
     within: Annotated[
         str, typer.Option("--in", metavar="DATE|NAME", help="In this year, month or day, or in folders of this name.")
     ] = "",
-    camera: Annotated[str, typer.Option(metavar="NAME", help="Part of the camera's name.")] = "",
+    camera: Annotated[str, typer.Option(metavar="NAME", help="Crop of the camera's name.")] = "",
     tag: Annotated[
         str, typer.Option(metavar="NAME", help="Only photos that look like this thing, such as guitar or church.")
     ] = "",
@@ -55,7 +55,7 @@ def search(
     ] = None,
     sort: Annotated[str, typer.Option(help="score, or date: the same photos, latest first.")] = "score",
     regions: Annotated[
-        bool, typer.Option("--regions", help="Look for it in every part of the photos, and say in which it is.")
+        bool, typer.Option("--regions", help="Look for it in every region of the photos, and say in which it is.")
     ] = False,
     refresh: Annotated[bool, typer.Option("--index/--no-index", help="Look for new photos first.")] = True,
     output: Annotated[
@@ -80,7 +80,7 @@ def search(
     """
     from seesay.library.library import Library
     from seesay.library.stores.filters import read_filter
-    from seesay.verbs.searching import find_in
+    from seesay.verbs.searching import find_in, unused_stages
 
     queries, folders = _understand(things or [], bool(like or plus))
     where = read_filter(after=after, before=before, within=within, camera=camera, tag=tag)
@@ -90,6 +90,7 @@ def search(
     with Library(library) as opened:
         if refresh:
             _refresh(opened, folders, quiet=as_json or paths0)
+        warn(unused_stages(opened))
         answers = []
         for query in queries:
             found = find_in(
@@ -136,13 +137,13 @@ def _understand(things: Sequence[str], has_more: bool) -> tuple[list[str], list[
     return [query], [Path(folder) for folder in folders]
 
 
-def _examples(photos: Sequence[Path], box: str) -> "Sequence[Path | Part]":
+def _examples(photos: Sequence[Path], box: str) -> "Sequence[Path | Crop]":
     from seesay.errors import SeesayError
-    from seesay.library.ranking.likeness import Part, read_box
+    from seesay.library.ranking.likeness import Crop, read_box
 
     if box and not photos:
-        raise SeesayError("a box is a part of a photo, and there is none", hint=f"--like PHOTO --box {box}")
-    return [Part(photo, read_box(box)) for photo in photos] if box else photos
+        raise SeesayError("a box is a crop of a photo, and there is none", hint=f"--like PHOTO --box {box}")
+    return [Crop(photo, read_box(box)) for photo in photos] if box else photos
 
 
 def _refuse_beside_regions(others: Mapping[str, object]) -> None:
