@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import torch
 
-import seesay
 from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.evaluation import protocols
@@ -21,6 +20,7 @@ from seesay.evaluation.papers import data_name, set_named
 from seesay.images.backbones import file_digest
 from seesay.models.base import NORMALISATIONS, Weights
 from seesay.system.files import replace_atomically
+from seesay.system.version import VERSION
 
 Report = dict[str, Any]
 
@@ -87,7 +87,7 @@ def build_report(
             **(how or {}),
         },
         "seconds": _add_up(evaluations),
-        "seesay": seesay.__version__,
+        "seesay": VERSION,
         "torch": torch.__version__,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,

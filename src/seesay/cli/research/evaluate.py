@@ -89,6 +89,12 @@ def evaluate(
     stored yet; with stored ones a joint embedding takes seconds. A captioner's likelihoods of all pairs take many
     minutes: --limit 100 is a quick look. `shipped` with --task search measures what `seesay search` does; without a
     task, the ensemble that ships. Weights that know regions also write a page to browse (--page).
+
+    \b
+    Examples:
+        seesay evaluate vse -d flickr8k
+        seesay evaluate mrnn -d flickr8k --task captions --references flickr8k
+        seesay evaluate --ensemble shipped -d flickr8k --json
     """
     from seesay import data as collections
     from seesay.cli.ensembles import evaluate_together, name_members

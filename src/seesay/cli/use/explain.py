@@ -41,6 +41,12 @@ def explain(
     Excitation follows back what has excited the match score of an identifier; contrastive takes off what has excited
     the opposite. Alignment shows where each word's own vector fits the picture. Attention shows where sm-LSTM looks at
     each of its steps, with the two words that it reads.
+
+    \b
+    Examples:
+        seesay explain photo.jpg "a dog runs through the grass"
+        seesay explain photo.jpg "a red ball" --method alignment -o why.png
+        seesay explain photo.jpg "a red ball" --method attention --json
     """
     from seesay.errors import SeesayError
     from seesay.explainers.explaining import METHODS
