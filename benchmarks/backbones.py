@@ -22,8 +22,8 @@ from seesay import data
 from seesay.data.examples import Examples
 from seesay.images.extraction import features_of
 from seesay.images.features import FeatureSpec
-from seesay.models.base import family_class
 from seesay.models.config import read_config
+from seesay.models.registry import family_class
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.loop import train
 from seesay.training.ranking import RankingTask

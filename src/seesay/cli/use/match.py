@@ -58,7 +58,7 @@ def match(
         scores = matcher.match(photos, sentences)  # (n_photos, n_sentences)
         shares = (scores / matcher.temperature).softmax(1)
     for sentence in sentences:
-        if not any(word in matcher.vocabulary for word in tokenize(sentence)):
+        if not any(word in matcher.tokenizer for word in tokenize(sentence)):
             typer.echo(f"seesay: {model} knows no word of {sentence!r}: its score means nothing", err=True)
     if as_json:
         rows = [
