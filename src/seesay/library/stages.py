@@ -58,7 +58,7 @@ class WeightsStage(WeightsViewEncoder):
         import torch
 
         with torch.inference_mode():
-            scores = self.matcher.score(torch.from_numpy(views).float(), self.matcher.encode_texts([text]))
+            scores = self.matcher.score_views(torch.from_numpy(views).float(), [text])
         return np.asarray(scores[:, 0].numpy(), np.float32)
 
 

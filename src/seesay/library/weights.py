@@ -43,7 +43,10 @@ class LibraryWeights:
     @cached_property
     def role(self) -> Role | None:
         """What they can be in search, which their config.json says; None for nothing."""
-        return _role_of(self.about)
+        if "search" in self.about:
+            return Role(**self.about["search"]) if self.about["search"] else None
+        stage = self.matcher.stage  # a folder of an older release does not say it, its model does
+        return Role(stage, self.matcher.view_dim) if stage else None
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -78,11 +81,3 @@ class LibraryWeights:
         from seesay.models.pretrained import load
 
         return load(self.folder)
-
-
-def _role_of(about: dict[str, Any]) -> Role | None:
-    key = {"vse": ("first", "dim"), "dvsa": ("regions", "dim"), "mrnn": ("captions", "multimodal")}
-    if about["family"] not in key:
-        return None
-    stage, dim = key[about["family"]]
-    return Role(stage, int(about["config"].get(dim, 0)))
