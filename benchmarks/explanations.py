@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image
+from seesay.explainers.regions import word_maps
 from torch import Tensor
 
 from recording import parse_arguments, record
@@ -25,7 +26,6 @@ from seesay.data import Collection, entities
 from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
 from seesay.explainers.excitation import fold_batch_norm, run
 from seesay.explainers.excitation_match import MEAN, match_saliency
-from seesay.explainers.regions import word_maps
 from seesay.grounding.heat import BLUR, point_at
 from seesay.images.extraction import FeatureTable, features_of
 from seesay.images.features import Features, preprocess

@@ -55,12 +55,14 @@ class Matcher(nn.Module, ABC):
         config: Its own frozen dataclass.
         weights: Where its weights came from; None before it is trained.
         n_glanced: Dev images by which it is judged while it learns; 0 for all. For models that take minutes for all.
+        explainers: The names of its explainers, the default first (`seesay.explainers.registry`).
         is_embedding: Whether pictures and sentences are single vectors, and a score is their inner product.
     """
 
     family: ClassVar[str]
     config_type: ClassVar[type[Any]]
     n_glanced: ClassVar[int] = 0
+    explainers: ClassVar[tuple[str, ...]] = ()
     is_embedding: ClassVar[bool] = False
     weights: Weights | None = None
 

@@ -105,6 +105,7 @@ class DVSA(Aligner):
 
     family = "dvsa"
     config_type = DVSAConfig
+    explainers = ("alignment",)
     config: DVSAConfig
 
     def __init__(self, config: DVSAConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:

@@ -118,6 +118,7 @@ class HMLSTM(Aligner):
 
     family = "hmlstm"
     config_type = HMLSTMConfig
+    explainers = ("alignment",)
     config: HMLSTMConfig
 
     def __init__(self, config: HMLSTMConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:

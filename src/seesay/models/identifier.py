@@ -94,6 +94,7 @@ class Identifier(Matcher):
 
     family = "identifier"
     config_type = IdentifierConfig
+    explainers = ("contrastive", "excitation")
     config: IdentifierConfig
     calibration: Tensor
 

@@ -123,6 +123,7 @@ class SMLSTM(Matcher):
 
     family = "smlstm"
     config_type = SMLSTMConfig
+    explainers = ("attention",)
     n_glanced = 300
     config: SMLSTMConfig
 

@@ -84,6 +84,7 @@ class VSE(Matcher):
     family = "vse"
     is_embedding = True
     config_type = VSEConfig
+    explainers = ("alignment",)
     config: VSEConfig
 
     def __init__(self, config: VSEConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:

@@ -9,6 +9,7 @@ import typer
 from seesay.cli.pictures import require_drawable
 
 if TYPE_CHECKING:
+    from seesay.explainers.registry import Explainer
     from seesay.models.identifier import Identifier
 
 
@@ -28,8 +29,9 @@ def identify(
         ),
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="How the drawing explains: excitation or contrastive.")
-    ] = "contrastive",
+        str | None,
+        typer.Option(metavar="NAME", help="The explainer of the drawing (default: the first of the weights)."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Rank pictures by how probable it is that a description was written for them.
@@ -42,18 +44,18 @@ def identify(
 
     if output is not None:
         require_drawable(output)
-    if method not in ("excitation", "contrastive"):
-        raise SeesayError(f"there is no method {method!r} here", allowed=["excitation", "contrastive"])
     paths, failures = find_photos(photos)
 
     import torch
 
     from seesay.cli.progress import progress_bar
+    from seesay.explainers.registry import choose_explainer
     from seesay.images.extraction import FeatureStore, FeatureTable, extract
     from seesay.models.identifier import load_identifier
     from seesay.text.tokens import tokenize
 
     identifier = load_identifier(model)
+    explainer = choose_explainer(identifier, method)  # an unknown one is told before anything is computed
     words = tokenize(sentence)
     if not words:
         raise SeesayError(f"the description {sentence!r} has no words")
@@ -73,7 +75,7 @@ def identify(
     order = logits.argsort(descending=True, stable=True).tolist()[:n]
     rows = [(usable[place][0], float(choice[place]), float(match[place])) for place in order]
     if output is not None:
-        _draw(identifier, sentence, rows, method, output)
+        _draw(identifier, sentence, rows, explainer, output)
     if as_json:
         found = [{"photo": str(path), "choice": round(p, 4), "match": round(q, 4)} for path, p, q in rows]
         report = {
@@ -96,15 +98,18 @@ def identify(
 
 
 def _draw(
-    identifier: "Identifier", sentence: str, rows: list[tuple[Path, float, float]], method: str, output: Path
+    identifier: "Identifier",
+    sentence: str,
+    rows: list[tuple[Path, float, float]],
+    explainer: "Explainer",
+    output: Path,
 ) -> None:
     from seesay.drawing.saliency import draw_identification
     from seesay.drawing.sheets import save_picture
-    from seesay.explainers.explaining import explain
     from seesay.images.io import open_image
 
     pictures = [open_image(path, at_least=800) for path, _, _ in rows]
-    found = [explain(identifier, identifier.features([path]), sentence, method) for path, _, _ in rows]
+    found = [explainer.explain(identifier, identifier.features([path]), sentence) for path, _, _ in rows]
     labels = [f"{100 * choice:.0f} %  {path.name}" for path, choice, _ in rows]
     save_picture(draw_identification(pictures, found, labels, title=sentence), output)
 

@@ -1,0 +1,119 @@
+"""The explainers that are installed: those of this package, and those of others.
+
+An explainer is a class that registers itself under a name:
+
+    @register_explainer("gaze")
+    class Gaze(Explainer):
+        def explain(self, model, features, sentence): ...
+
+A package brings its own through the entry point group `seesay.explainers` (`seesay.system.registry`).
+"""
+
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from seesay.errors import SeesayError
+from seesay.explainers.explanation import Explanation
+from seesay.system.registry import Registry
+
+if TYPE_CHECKING:
+    from seesay.images.features import Features
+    from seesay.models.base import Matcher
+
+DEFAULT = "contrastive"
+"""The explainer where neither a method nor weights are named."""
+
+
+class Explainer(Protocol):
+    """Explains what a match of an image and a sentence rests on.
+
+    Attributes:
+        name: Under which it is registered.
+        weights: Those that it explains where none are named; empty where they have to be.
+        has_steps: Whether its explanations have steps.
+    """
+
+    name: ClassVar[str] = ""
+    weights: ClassVar[str] = ""
+    has_steps: ClassVar[bool] = False
+
+    def explains(self, model: "Matcher") -> bool:
+        """Whether it can explain a model: by default those whose class lists it."""
+        return self.name in model.explainers
+
+    def explain(self, model: "Matcher", features: "Features", sentence: str) -> Explanation:
+        """Explain how well a sentence fits an image.
+
+        Args:
+            model: One that it explains.
+            features: Of one image, with its map, as `model.features` gives them.
+            sentence: With one word or more.
+        """
+        raise NotImplementedError
+
+
+_REGISTRY: Registry[type[Explainer]] = Registry(
+    "explainer", "seesay.explainers", "register_explainer", "seesay.explainers"
+)
+
+register_explainer = _REGISTRY.register
+"""Makes a class an explainer, which `explain` and `--method` call by the name that is given."""
+
+
+def explainer_names() -> list[str]:
+    """The names of the installed explainers; nothing is imported.
+
+    Example:
+        >>> {"contrastive", "excitation", "alignment", "attention"} <= set(explainer_names())
+        True
+    """
+    return _REGISTRY.names()
+
+
+def find_explainer(name: str) -> Explainer:
+    """The explainer of a name.
+
+    Raises:
+        SeesayError: There is none; the installed ones are listed.
+    """
+    try:
+        return _REGISTRY.find(name)()
+    except SeesayError as error:
+        raise SeesayError(error.what, allowed=error.allowed, hint=f"--method {DEFAULT}") from error
+
+
+def choose_explainer(model: "Matcher", name: str | None = None) -> Explainer:
+    """The explainer of a name, or the first that a model's class lists.
+
+    Raises:
+        SeesayError: There is no such explainer, it cannot explain the model, or nothing can.
+    """
+    if name is None:
+        able = explainers_of(model)
+        if not able:
+            raise SeesayError(
+                f"no installed explainer explains {_model_name(model)}",
+                allowed="weights whose model lists an explainer",
+                hint=f"--model {find_explainer(DEFAULT).weights}",
+            )
+        return find_explainer(able[0])
+    explainer = find_explainer(name)
+    if not explainer.explains(model):
+        able = explainers_of(model)
+        ways = [f"--method {other}" for other in able[:1]]
+        ways += [f"--model {explainer.weights}"] if explainer.weights else []
+        raise SeesayError(
+            f"{_model_name(model)} cannot be explained by {name}",
+            allowed=able or "no installed explainer",
+            hint=", or ".join(ways) or None,
+        )
+    return explainer
+
+
+def explainers_of(model: "Matcher") -> list[str]:
+    """The installed explainers that explain a model, its own first and in their order."""
+    own = [name for name in model.explainers if name in explainer_names()]
+    return own + [name for name in explainer_names() if name not in own and find_explainer(name).explains(model)]
+
+
+def _model_name(model: "Matcher") -> str:
+    return model.weights.name if model.weights else model.family
