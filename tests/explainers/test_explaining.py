@@ -11,6 +11,7 @@ from seesay.errors import SeesayError
 from seesay.explainers.excitation_match import match_saliency
 from seesay.explainers.explaining import explain
 from seesay.explainers.explanation import Step
+from seesay.explainers.registry import find_explainer
 from seesay.grounding.heat import box_overlaps, heat_maps, term_vectors
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import windows
@@ -128,3 +129,15 @@ def test_the_first_explainer_that_a_model_lists_is_its_default(
 def test_a_sentence_without_words_is_refused(identifier: Identifier, features: Features, method: str) -> None:
     with pytest.raises(SeesayError, match="has no words"):
         explain(identifier, features, " . ", method)
+
+
+@pytest.mark.parametrize("method", ["contrastive", "excitation"])
+def test_a_word_of_several_tokens_weighs_what_they_weigh_together(
+    identifier: Identifier, features: Features, method: str
+) -> None:
+    found = find_explainer(method).explain(identifier, features, "A dog-runs snow!")
+    apart = explain(identifier, features, "a dog runs snow", method)
+    assert found.words == ("A", "dog-runs", "snow!")
+    a, dog, runs, snow = apart.weights
+    np.testing.assert_allclose(found.weights, [a, dog + runs, snow])
+    np.testing.assert_allclose(found.map, apart.map)

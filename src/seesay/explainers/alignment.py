@@ -12,8 +12,7 @@ from seesay.explainers.registry import Explainer, register_explainer
 from seesay.grounding.heat import box_overlaps, heat_maps, term_vectors
 from seesay.images.features import Features
 from seesay.images.regions import windows
-from seesay.models.base import LONGEST, Matcher
-from seesay.text.tokens import tokenize
+from seesay.models.base import Matcher
 
 N_CANDIDATES = 200
 """Windows, of which the one that overlaps the heat of a word best is its box."""
@@ -27,7 +26,7 @@ class Alignment(Explainer):
 
     @torch.inference_mode()
     def explain(self, model: Matcher, features: Features, sentence: str) -> Explanation:
-        words = tuple(tokenize(sentence)[:LONGEST])
+        words = tuple(sentence.split())
         maps = heat_maps(model, features, term_vectors(model, words))  # (T, h, w)
         rises = maps.max(axis=(1, 2)) - np.median(maps, axis=(1, 2))
         weights = rises / max(float(rises.sum()), 1e-12)

@@ -5,12 +5,11 @@ from typing import cast
 import torch
 
 from seesay.errors import SeesayError
-from seesay.explainers.explanation import Explanation, Step
+from seesay.explainers.explanation import Explanation, Step, sum_by_word
 from seesay.explainers.registry import Explainer, register_explainer
 from seesay.images.features import Features
-from seesay.models.base import LONGEST, Matcher
+from seesay.models.base import Matcher
 from seesay.models.smlstm import SMLSTM
-from seesay.text.tokens import tokenize
 
 
 @register_explainer("attention")
@@ -31,10 +30,10 @@ class Attention(Explainer):
         if not model.pairs.attends:
             name = model.weights.name if model.weights else model.family
             raise SeesayError(f"{name} is the variant {model.config.variant}", allowed="full or att, which attend")
-        words = tuple(tokenize(sentence)[:LONGEST])
+        words = tuple(sentence.split())
         looked = model.look(model.encode_images(features), model.encode_texts([sentence]))
         maps = looked.regions[:, 0, 0].double().view(model.config.n_steps, *model.map_shape(features)).numpy()
-        weights = looked.words[:, 0, 0, : len(words)].double().numpy()
+        weights = sum_by_word(words, looked.words[:, 0, 0].double().numpy())
         return Explanation(
             self.name,
             words,

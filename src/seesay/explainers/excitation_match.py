@@ -20,12 +20,11 @@ from torch import Tensor, nn
 
 from seesay.explainers.excitation import Layers, divide, fold_batch_norm, linear_rule, propagate, run
 from seesay.explainers.excitation_lstm import propagate_lstm
-from seesay.explainers.explanation import Explanation
+from seesay.explainers.explanation import Explanation, sum_by_word
 from seesay.explainers.registry import Explainer, register_explainer
 from seesay.images.features import Features
-from seesay.models.base import LONGEST, Matcher, without_dropout
+from seesay.models.base import Matcher, without_dropout
 from seesay.models.identifier import Identifier
-from seesay.text.tokens import tokenize
 
 MEAN: Layers = (nn.AdaptiveAvgPool2d(1), nn.Flatten())
 """From the map to the image's vector, for networks whose vector is the mean."""
@@ -40,12 +39,12 @@ class Excitation(Explainer):
 
     def explain(self, model: Matcher, features: Features, sentence: str) -> Explanation:
         model = cast(Identifier, model)
-        words = tuple(tokenize(sentence)[:LONGEST])
+        words = tuple(sentence.split())
         found = match_saliency(model, features, [sentence], contrastive=self.contrastive)
         return Explanation(
             self.name,
             words,
-            found.words[0, : len(words)].double().numpy(),
+            sum_by_word(words, found.words[0].double().numpy()),
             found.maps[0].double().numpy(),
             float(found.logits[0]),
             probability=float(model.match_probability(found.logits)[0]),

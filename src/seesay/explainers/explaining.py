@@ -12,7 +12,7 @@ from seesay.errors import SeesayError
 from seesay.explainers.explanation import Explanation
 from seesay.explainers.registry import choose_explainer
 from seesay.images.features import Features
-from seesay.models.base import Matcher
+from seesay.models.base import LONGEST, Matcher
 from seesay.text.tokens import tokenize
 
 
@@ -22,7 +22,7 @@ def explain(model: Matcher, features: Features, sentence: str, method: str | Non
     Args:
         model: Any that an explainer is installed for.
         features: Of one image, with its map, as `model.features` gives them.
-        sentence: What is said about the image.
+        sentence: What is said about the image; its words are those that a tokenizer finds.
         method: The name of an explainer; by default the first that the model lists.
 
     Raises:
@@ -38,6 +38,7 @@ def explain(model: Matcher, features: Features, sentence: str, method: str | Non
         ('alignment', ('a', 'green', 'meadow'), (10, 10))
     """
     explainer = choose_explainer(model, method)
-    if not tokenize(sentence):
+    words = tokenize(sentence)[:LONGEST]
+    if not words:
         raise SeesayError(f"the sentence {sentence!r} has no words")
-    return explainer.explain(model, features, sentence)
+    return explainer.explain(model, features, " ".join(words))

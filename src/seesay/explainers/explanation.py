@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.text.tokens import token_spans
+
 Floats = NDArray[np.float64]
 
 PALE = 0.2
@@ -36,6 +38,16 @@ def scale_heat(maps: Floats, least: float = _TINY) -> Floats:
     return heat
 
 
+def sum_by_word(words: Sequence[str], weights: Floats) -> Floats:
+    """The weights of words from those of their tokens: (…, n_tokens) → (…, n_words).
+
+    Example:
+        >>> sum_by_word(["a", "t-shirt"], np.array([0.5, 0.125, 0.25])).tolist()
+        [0.5, 0.375]
+    """
+    return np.stack([weights[..., first:last].sum(axis=-1) for first, last in token_spans(words)], axis=-1)
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """One step of a model that attends several times.
@@ -59,7 +71,7 @@ class Explanation:
 
     Attributes:
         method: The name of the explainer.
-        words: The words of the sentence as the model reads them.
+        words: The words of the sentence.
         weights: (T,) how much rests on each word. Those of `excitation` sum to 1 together with the map.
         map: (h, w) how much rests on each part of the image.
         word_maps: (T, h, w) the same for each word, where the method has one for each.

@@ -46,7 +46,8 @@ class Explainer(Protocol):
         Args:
             model: One that it explains.
             features: Of one image, with its map, as `model.features` gives them.
-            sentence: With one word or more.
+            sentence: Words separated by spaces, one or more. Each gets its weight, also one that a tokenizer would
+                split, such as "t-shirt".
         """
         raise NotImplementedError
 

@@ -109,16 +109,17 @@ class PhotoModels:
         Raises:
             SeesayError: No installed explainer explains the library's model.
         """
-        from seesay.explainers.explaining import explain
+        from seesay.explainers.registry import choose_explainer
 
         words = [_understand(text, self.library) for text in sentence.split()]
         asked = [word.text for word in words if word.content and word.known]
         if not asked:
             return words
         with self._lock:
-            found = explain(self.explained, self._see(photo, self.explained), " ".join(asked))
+            explainer = choose_explainer(self.explained)
+            found = explainer.explain(self.explained, self._see(photo, self.explained), " ".join(asked))
             probabilities = self._probabilities(self._see(photo, self.model), asked)
-        evidence = iter(_evidence(found, asked, probabilities))
+        evidence = _evidence(found, probabilities)
         return [next(evidence) if word.content and word.known else word for word in words]
 
     def _probabilities(self, features: "Features", words: list[str]) -> list[float | None]:
@@ -143,31 +144,19 @@ class PhotoModels:
         return self._features[key]
 
 
-def _evidence(
-    found: "Explanation", asked: Sequence[str], probabilities: Sequence[float | None]
-) -> Iterator[WordEvidence]:
-    """What an explanation has found for each of the words that were asked for.
-
-    A word such as "man's" or "t-shirt" is several to a model: the one with the most weight is shown for it.
-    """
+def _evidence(found: "Explanation", probabilities: Sequence[float | None]) -> Iterator[WordEvidence]:
+    """What an explanation has found for each word; without word maps, nothing that could be shown."""
     from seesay.grounding.places import place_in_words
-    from seesay.text.tokens import token_spans
 
     heats, boxes = found.word_heat, found.boxes
-    for text, (first, last), probability in zip(asked, token_spans(asked), probabilities, strict=True):
-        last = min(last, len(found.words))  # of a very long sentence only the beginning is explained
-        if first >= last:
-            yield WordEvidence(text, True, probability=probability)
-            continue
-        heaviest = first + int(found.weights[first:last].argmax())
-        box = None if boxes is None else tuple(boxes[heaviest].tolist())
+    for row, (text, probability) in enumerate(zip(found.words, probabilities, strict=True)):
         yield WordEvidence(
             text,
             True,
             probability=probability,
-            heat=None if heats is None else heats[heaviest],
-            box=box,
-            place=None if box is None else place_in_words(box),
+            heat=None if heats is None else heats[row],
+            box=None if boxes is None else tuple(boxes[row].tolist()),
+            place=None if boxes is None else place_in_words(boxes[row].tolist()),
         )
 
 

@@ -9,7 +9,6 @@ import typer
 from seesay.cli.pictures import require_drawable
 
 if TYPE_CHECKING:
-    from seesay.explainers.registry import Explainer
     from seesay.models.identifier import Identifier
 
 
@@ -75,7 +74,7 @@ def identify(
     order = logits.argsort(descending=True, stable=True).tolist()[:n]
     rows = [(usable[place][0], float(choice[place]), float(match[place])) for place in order]
     if output is not None:
-        _draw(identifier, sentence, rows, explainer, output)
+        _draw(identifier, sentence, rows, explainer.name, output)
     if as_json:
         found = [{"photo": str(path), "choice": round(p, 4), "match": round(q, 4)} for path, p, q in rows]
         report = {
@@ -101,15 +100,16 @@ def _draw(
     identifier: "Identifier",
     sentence: str,
     rows: list[tuple[Path, float, float]],
-    explainer: "Explainer",
+    method: str,
     output: Path,
 ) -> None:
     from seesay.drawing.saliency import draw_identification
     from seesay.drawing.sheets import save_picture
+    from seesay.explainers.explaining import explain
     from seesay.images.io import open_image
 
     pictures = [open_image(path, at_least=800) for path, _, _ in rows]
-    found = [explainer.explain(identifier, identifier.features([path]), sentence) for path, _, _ in rows]
+    found = [explain(identifier, identifier.features([path]), sentence, method) for path, _, _ in rows]
     labels = [f"{100 * choice:.0f} %  {path.name}" for path, choice, _ in rows]
     save_picture(draw_identification(pictures, found, labels, title=sentence), output)
 
