@@ -24,6 +24,9 @@ class Alignment(Explainer):
 
     weights = "vse"
 
+    def prepare(self) -> None:
+        windows(N_CANDIDATES)
+
     @torch.inference_mode()
     def explain(self, model: Matcher, features: Features, sentence: str) -> Explanation:
         words = tuple(sentence.split())

@@ -40,6 +40,9 @@ class Explainer(Protocol):
         """Whether it can explain a model: by default those whose class lists it."""
         return self.name in model.explainers
 
+    def prepare(self) -> None:
+        """Compute what the first explanation would have to wait for; for most, nothing."""
+
     def explain(self, model: "Matcher", features: "Features", sentence: str) -> Explanation:
         """Explain how well a sentence fits an image.
 
@@ -89,7 +92,7 @@ def choose_explainer(model: "Matcher", name: str | None = None) -> Explainer:
         SeesayError: There is no such explainer, it cannot explain the model, or nothing can.
     """
     if name is None:
-        able = explainers_of(model)
+        able = _own(model) or explainers_of(model)  # packages of others are imported where they are needed only
         if not able:
             raise SeesayError(
                 f"no installed explainer explains {_model_name(model)}",
@@ -112,8 +115,19 @@ def choose_explainer(model: "Matcher", name: str | None = None) -> Explainer:
 
 def explainers_of(model: "Matcher") -> list[str]:
     """The installed explainers that explain a model, its own first and in their order."""
-    own = [name for name in model.explainers if name in explainer_names()]
-    return own + [name for name in explainer_names() if name not in own and find_explainer(name).explains(model)]
+    own = _own(model)
+    return own + [name for name in explainer_names() if name not in own and _explains(name, model)]
+
+
+def _own(model: "Matcher") -> list[str]:
+    return [name for name in model.explainers if name in explainer_names()]
+
+
+def _explains(name: str, model: "Matcher") -> bool:
+    try:
+        return find_explainer(name).explains(model)
+    except SeesayError:  # its package cannot be imported, of which the registry has warned
+        return False
 
 
 def _model_name(model: "Matcher") -> str:

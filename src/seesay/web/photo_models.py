@@ -91,7 +91,8 @@ class PhotoModels:
         from seesay.explainers.registry import choose_explainer
 
         with self._lock:
-            _ = choose_explainer(self.explained), self.model, self.captioner
+            explainer, _ = choose_explainer(self.explained), (self.model, self.captioner)
+        explainer.prepare()
 
     def captions(self, photo: Photo, n: int) -> "tuple[str | None, list[Caption]]":
         """Sentences about a photo, the best first, and the weights that wrote them; None and none without any."""
