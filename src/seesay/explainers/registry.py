@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from seesay.models.base import Matcher
 
 DEFAULT = "contrastive"
-"""The explainer where neither a method nor weights are named."""
+"""The explainer whose weights are explained where neither a method nor weights are named."""
 
 
 class Explainer(Protocol):
@@ -83,6 +83,20 @@ def find_explainer(name: str) -> Explainer:
         return _REGISTRY.find(name)()
     except SeesayError as error:
         raise SeesayError(error.what, allowed=error.allowed, hint=f"--method {DEFAULT}") from error
+
+
+def default_weights(name: str | None = None) -> str:
+    """The weights to explain where none are named: those of the explainer of a name, or of the default one.
+
+    Raises:
+        SeesayError: There is no such explainer, or it names no weights.
+    """
+    weights = find_explainer(name or DEFAULT).weights
+    if not weights:
+        raise SeesayError(
+            f"the explainer {name} names no weights that it explains", allowed="--model WEIGHTS", hint="seesay models"
+        )
+    return weights
 
 
 def choose_explainer(model: "Matcher", name: str | None = None) -> Explainer:

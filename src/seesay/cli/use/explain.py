@@ -20,7 +20,7 @@ def explain(
         typer.Option(
             metavar="NAME",
             help="The explainer: contrastive, excitation, alignment, attention, or another that is installed "
-            "(default: the first of the weights; contrastive without --model).",
+            "(default: the first that the weights' model lists).",
         ),
     ] = None,
     model: Annotated[
@@ -49,18 +49,11 @@ def explain(
     """
     from seesay.errors import SeesayError
     from seesay.explainers.explaining import explain as find
-    from seesay.explainers.registry import DEFAULT, choose_explainer, explainer_names, find_explainer
+    from seesay.explainers.registry import choose_explainer, default_weights, explainer_names, find_explainer
     from seesay.images.io import open_image
     from seesay.models.pretrained import load
 
-    if method is None and model is None:
-        method = DEFAULT
-    explainer = None if method is None else find_explainer(method)
-    chosen = model or (explainer.weights if explainer else "")
-    if not chosen:
-        raise SeesayError(
-            f"the explainer {method} names no weights that it explains", allowed="--model WEIGHTS", hint="seesay models"
-        )
+    chosen = model or default_weights(method)
     if output is None and not as_json:
         output = Path(f"{photo.stem}-explain.png")
     if output is not None:

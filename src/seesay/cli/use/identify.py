@@ -29,7 +29,7 @@ def identify(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The explainer of the drawing (default: the first of the weights)."),
+        typer.Option(metavar="NAME", help="The explainer of the drawing (default: the first that the model lists)."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
