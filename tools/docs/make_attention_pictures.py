@@ -19,7 +19,8 @@ import seesay
 from seesay.drawing.overlay import draw_heat
 from seesay.drawing.saliency import draw_steps
 from seesay.drawing.sheets import Cell, draw_sheet, save_picture
-from seesay.explainers.explaining import explain, scale_heat
+from seesay.explainers.explaining import explain
+from seesay.explainers.explanation import scale_heat
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.models.pretrained import load

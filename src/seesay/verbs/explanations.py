@@ -12,7 +12,7 @@ from seesay.verbs.results import Drawn, lines
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from seesay.explainers.explaining import Explanation
+    from seesay.explainers.explanation import Explanation
     from seesay.models.base import Matcher
 
 
@@ -24,7 +24,7 @@ class ExplainedMatch(Drawn):
         model: The weights whose score is explained.
         image: The image that was given.
         sentence: The sentence that was given.
-        explanation: Words with weights, maps, the score (`seesay.explainers.explaining.Explanation`).
+        explanation: Words with weights, maps, the score (`seesay.explainers.explanation.Explanation`).
         warnings: What one should know before relying on it.
     """
 
@@ -67,14 +67,14 @@ class ExplainedMatch(Drawn):
 
 
 def explain(
-    image: ImageSource, sentence: str, *, method: str = "contrastive", model: "Matcher | str | Path | None" = None
+    image: ImageSource, sentence: str, *, method: str | None = None, model: "Matcher | str | Path | None" = None
 ) -> ExplainedMatch:
     """Show what the match of an image and a sentence rests on: heat on the image, weights on the words.
 
     Args:
         image: Anything that `seesay.open_image` opens.
         sentence: What is said about it.
-        method: `excitation`, `contrastive`, `alignment` or `attention`.
+        method: An explainer by name, such as `contrastive` or `alignment`; by default the first that the model lists.
         model: Weights by name or folder, or a loaded model; by default those of the method.
 
     Raises:
@@ -87,15 +87,12 @@ def explain(
     given = read_image(image)
     picture = given.open()
 
-    from seesay.errors import SeesayError
-    from seesay.explainers.explaining import METHODS
     from seesay.explainers.explaining import explain as find
+    from seesay.explainers.registry import default_weights
     from seesay.models.base import Matcher
     from seesay.models.pretrained import load
 
-    if method not in METHODS:
-        raise SeesayError(f"there is no method {method!r}", allowed=METHODS, hint="--method contrastive")
-    chosen = model or METHODS[method]
+    chosen = model or default_weights(method)
     matcher = model_for(chosen, load, Matcher, "matches no images and sentences")
     found = find(matcher, matcher.features([picture]), sentence, method)
     name = name_of(matcher, chosen)

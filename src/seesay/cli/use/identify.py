@@ -28,8 +28,9 @@ def identify(
         ),
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="How the drawing explains: excitation or contrastive.")
-    ] = "contrastive",
+        str | None,
+        typer.Option(metavar="NAME", help="The explainer of the drawing (default: the first that the model lists)."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Rank pictures by how probable it is that a description was written for them.
@@ -47,18 +48,18 @@ def identify(
 
     if output is not None:
         require_drawable(output)
-    if method not in ("excitation", "contrastive"):
-        raise SeesayError(f"there is no method {method!r} here", allowed=["excitation", "contrastive"])
     paths, failures = find_photos(photos)
 
     import torch
 
     from seesay.cli.progress import progress_bar
+    from seesay.explainers.registry import choose_explainer
     from seesay.images.extraction import FeatureStore, FeatureTable, extract
     from seesay.models.identifier import load_identifier
     from seesay.text.tokens import tokenize
 
     identifier = load_identifier(model)
+    explainer = choose_explainer(identifier, method)  # an unknown one is told before anything is computed
     words = tokenize(sentence)
     if not words:
         raise SeesayError(f"the description {sentence!r} has no words")
@@ -78,7 +79,7 @@ def identify(
     order = logits.argsort(descending=True, stable=True).tolist()[:n]
     rows = [(usable[place][0], float(choice[place]), float(match[place])) for place in order]
     if output is not None:
-        _draw(identifier, sentence, rows, method, output)
+        _draw(identifier, sentence, rows, explainer.name, output)
     if as_json:
         found = [{"photo": str(path), "choice": round(p, 4), "match": round(q, 4)} for path, p, q in rows]
         report = {
@@ -101,7 +102,11 @@ def identify(
 
 
 def _draw(
-    identifier: "Identifier", sentence: str, rows: list[tuple[Path, float, float]], method: str, output: Path
+    identifier: "Identifier",
+    sentence: str,
+    rows: list[tuple[Path, float, float]],
+    method: str,
+    output: Path,
 ) -> None:
     from seesay.drawing.saliency import draw_identification
     from seesay.drawing.sheets import save_picture

@@ -12,16 +12,16 @@ from seesay.library.library import Library
 from seesay.library.ranking.likeness import ChangedError
 from seesay.library.types import Photo
 from seesay.models.weights import PACKAGED
-from seesay.web import seeing
-from seesay.web.seeing import Seer
+from seesay.web import photo_models
+from seesay.web.photo_models import PhotoModels
 
 SAMPLES = Path(seesay.__file__).parent / "samples"
 
 
 @pytest.fixture(scope="module")
-def seer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seer]:
+def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PhotoModels]:
     with Library(tmp_path_factory.mktemp("library"), model="vse") as library:
-        yield Seer(library)
+        yield PhotoModels(library)
 
 
 def photo_of(path: Path, content: int) -> Photo:
@@ -36,8 +36,8 @@ def photographer() -> Photo:
     return photo_of(SAMPLES / "photographer.jpg", 1)
 
 
-def test_words_are_seen_where_they_are(seer: Seer, photographer: Photo) -> None:
-    words = {word.text: word for word in seer.explain(photographer, "a man beside a tripod")}
+def test_words_are_seen_where_they_are(models: PhotoModels, photographer: Photo) -> None:
+    words = {word.text: word for word in models.explain(photographer, "a man beside a tripod")}
     man, tripod = words["man"].heat, words["tripod"].heat
     assert man is not None
     assert tripod is not None
@@ -49,15 +49,15 @@ def test_words_are_seen_where_they_are(seer: Seer, photographer: Photo) -> None:
     assert not words["a"].content
 
 
-def test_every_word_of_the_sentence_comes_back_in_order(seer: Seer, photographer: Photo) -> None:
-    words = seer.explain(photographer, "A zorblax,  near the MAN's camera!")
+def test_every_word_of_the_sentence_comes_back_in_order(models: PhotoModels, photographer: Photo) -> None:
+    words = models.explain(photographer, "A zorblax,  near the MAN's camera!")
     assert [word.text for word in words] == ["A", "zorblax,", "near", "the", "MAN's", "camera!"]
     assert [word.known for word in words if word.content] == [False, True, True]
     assert [word.heat is not None for word in words] == [False, False, False, False, True, True]
 
 
-def test_heat_and_boxes_lie_within_the_photo(seer: Seer, photographer: Photo) -> None:
-    for word in seer.explain(photographer, "camera building sky"):
+def test_heat_and_boxes_lie_within_the_photo(models: PhotoModels, photographer: Photo) -> None:
+    for word in models.explain(photographer, "camera building sky"):
         assert word.heat is not None
         assert word.box is not None
         assert word.heat.min() >= 0
@@ -70,7 +70,7 @@ def test_heat_and_boxes_lie_within_the_photo(seer: Seer, photographer: Photo) ->
 
 def test_a_sentence_without_anything_to_see_needs_no_model(tmp_path: Path, photographer: Photo) -> None:
     with Library(tmp_path, model="vse") as library:
-        untouched = Seer(library)
+        untouched = PhotoModels(library)
         assert [word.content for word in untouched.explain(photographer, "of the with")] == [False] * 3
         assert untouched.explain(photographer, "") == []
         assert "matcher" not in vars(untouched.library.encoder)
@@ -78,7 +78,7 @@ def test_a_sentence_without_anything_to_see_needs_no_model(tmp_path: Path, photo
 
 @pytest.mark.parametrize("orientation", range(2, 9))
 def test_a_turned_file_is_explained_as_it_is_shown(
-    seer: Seer, photographer: Photo, tmp_path: Path, orientation: int
+    models: PhotoModels, photographer: Photo, tmp_path: Path, orientation: int
 ) -> None:
     undo = Image.Transpose({2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}[orientation])
     exif = Image.Exif()
@@ -86,7 +86,7 @@ def test_a_turned_file_is_explained_as_it_is_shown(
     path = tmp_path / "turned.jpg"
     Image.open(photographer.path).transpose(undo).save(path, exif=exif, quality=95)
     turned = photo_of(path, 10 + orientation)
-    (upright,), (other,) = seer.explain(photographer, "tripod"), seer.explain(turned, "tripod")
+    (upright,), (other,) = models.explain(photographer, "tripod"), models.explain(turned, "tripod")
     assert upright.heat is not None
     assert other.heat is not None
     assert abs(upright.heat - other.heat).max() < 0.2
@@ -95,33 +95,35 @@ def test_a_turned_file_is_explained_as_it_is_shown(
 
 
 def test_a_photo_goes_through_the_network_once(
-    seer: Seer, photographer: Photo, monkeypatch: pytest.MonkeyPatch
+    models: PhotoModels, photographer: Photo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seer.explain(photographer, "man")
-    monkeypatch.setattr(seer.model, "features", lambda _: pytest.fail("it was seen before"))
-    seer.explain(photographer, "camera")
+    models.explain(photographer, "man")
+    monkeypatch.setattr(models.model, "features", lambda _: pytest.fail("it was seen before"))
+    models.explain(photographer, "camera")
 
 
-def test_only_so_many_photos_are_kept(seer: Seer, photographer: Photo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seeing, "N_KEPT", 2)
-    monkeypatch.setattr(seer, "_features", type(seer._features)())
-    monkeypatch.setattr(seer.model, "features", lambda images: object())
+def test_only_so_many_photos_are_kept(
+    models: PhotoModels, photographer: Photo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(photo_models, "N_KEPT", 2)
+    monkeypatch.setattr(models, "_features", type(models._features)())
+    monkeypatch.setattr(models.model, "features", lambda images: object())
     for number in (1, 2, 1, 3):
-        seer._see(photo_of(photographer.path, number), seer.model)
-    assert [content for content, _ in seer._features] == [1, 3]
+        models._see(photo_of(photographer.path, number), models.model)
+    assert [content for content, _ in models._features] == [1, 3]
 
 
-def test_a_file_that_has_changed_is_not_explained(seer: Seer, photographer: Photo, tmp_path: Path) -> None:
+def test_a_file_that_has_changed_is_not_explained(models: PhotoModels, photographer: Photo, tmp_path: Path) -> None:
     path = tmp_path / "photo.jpg"
     path.write_bytes(photographer.path.read_bytes())
     photo = photo_of(path, 77)
     path.write_bytes(b"something else")
     with pytest.raises(ChangedError):
-        seer.explain(photo, "a man")
+        models.explain(photo, "a man")
 
 
-def test_captions_are_sentences_by_the_installed_captioner(seer: Seer, photographer: Photo) -> None:
-    model, captions = seer.captions(photographer, 3)
+def test_captions_are_sentences_by_the_installed_captioner(models: PhotoModels, photographer: Photo) -> None:
+    model, captions = models.captions(photographer, 3)
     if model is None:
         pytest.skip("no weights that write captions are installed")
     assert len(captions) == 3
@@ -135,9 +137,9 @@ def test_without_a_captioner_nothing_is_written(
     vse = PACKAGED / "vse"
     monkeypatch.setattr("seesay.models.weights.PACKAGED", tmp_path)
     with Library(tmp_path / "library", model=vse) as library:
-        assert Seer(library).captions(photographer, 3) == (None, [])
+        assert PhotoModels(library).captions(photographer, 3) == (None, [])
 
 
-def test_the_captioner_can_be_chosen(seer: Seer, photographer: Photo) -> None:
+def test_the_captioner_can_be_chosen(models: PhotoModels, photographer: Photo) -> None:
     with pytest.raises(seesay.SeesayError, match="writes no captions"):
-        Seer(seer.library, "vse").captions(photographer, 1)
+        PhotoModels(models.library, "vse").captions(photographer, 1)

@@ -1,7 +1,8 @@
-"""What the models make of one photo: captions, and which part of it the words of a sentence speak of."""
+"""Answers about one photo: captions, and the region that each word of a sentence refers to."""
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -18,28 +19,27 @@ from seesay.web.photos import open_photo
 
 if TYPE_CHECKING:
     from seesay.captioning.sentences import Caption
+    from seesay.explainers.explanation import Explanation
     from seesay.images.features import Features
     from seesay.models.base import Captioner, Matcher
 
 N_KEPT = 32
 """Photos whose features are kept for the next question about them."""
-N_CANDIDATES = 200
-"""Windows of which the one is drawn that a word speaks of most."""
 Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class SeenWord:
-    """A word of a sentence and what of a photo it speaks of.
+class WordEvidence:
+    """A word of a sentence and the evidence for it in a photo.
 
     Attributes:
         text: As it stands in the sentence.
-        content: Whether it says something that could be seen.
+        content: Whether it names something that can be seen.
         known: Whether the model has learned it.
         probability: That the photo shows it; None where the model is not calibrated.
         heat: (h, w) from 0 to 1; None where there is nothing to show.
-        box: The region that it speaks of most.
-        place: Where that is, in words.
+        box: The region that it refers to.
+        place: Where the box is, in words.
     """
 
     text: str
@@ -51,11 +51,11 @@ class SeenWord:
     place: str | None = None
 
 
-class Seer:
-    """Answers questions about single photos; models are loaded with the first of them. One thread at a time gets in.
+class PhotoModels:
+    """The models that answer questions about single photos, loaded with the first one. One thread at a time gets in.
 
     Args:
-        library: Whose model explains, so that it explains what the search has found.
+        library: Whose models explain, so that they explain what the search has found.
         captioner: Weights that write captions, by name or folder; by default what is installed.
     """
 
@@ -67,12 +67,12 @@ class Seer:
 
     @property
     def model(self) -> "Matcher":
-        """The library's own, which says how likely a word is."""
+        """The library's own, which gives the probability of a word."""
         return self.library.encoder.matcher
 
     @property
-    def pointer(self) -> "Matcher":
-        """What says where: a later stage that sees regions, else the library's own model."""
+    def explained(self) -> "Matcher":
+        """The model whose match is explained: a later stage that scores regions, else the library's own."""
         stages = (stage for stage in self.library.stages if isinstance(stage, Regions))
         return next((stage.matcher for stage in stages), self.model)
 
@@ -88,11 +88,11 @@ class Seer:
 
     def prepare(self) -> None:
         """Load what the first question would have to wait for."""
-        from seesay.images.regions import windows
+        from seesay.explainers.registry import choose_explainer
 
         with self._lock:
-            _ = self.pointer, self.model, self.captioner
-        windows(N_CANDIDATES)
+            explainer, _ = choose_explainer(self.explained), (self.model, self.captioner)
+        explainer.prepare()
 
     def captions(self, photo: Photo, n: int) -> "tuple[str | None, list[Caption]]":
         """Sentences about a photo, the best first, and the weights that wrote them; None and none without any."""
@@ -104,33 +104,24 @@ class Seer:
             (captions,) = caption_images(self.captioner, self._see(photo, self.captioner), n_best=n)
             return self.captioner.weights.name if self.captioner.weights else None, captions
 
-    def explain(self, photo: Photo, sentence: str) -> list[SeenWord]:
-        """The words of a sentence in order, each with what of the photo it speaks of.
+    def explain(self, photo: Photo, sentence: str) -> list[WordEvidence]:
+        """The words of a sentence in order, each with the evidence for it in the photo.
 
         Raises:
-            SeesayError: The library's model cannot say.
+            SeesayError: No installed explainer explains the library's model.
         """
-        from seesay.explainers.regions import as_heat, place_in_words, word_maps
-        from seesay.grounding.heat import box_overlaps
-        from seesay.images.regions import windows
+        from seesay.explainers.registry import choose_explainer
 
         words = [_understand(text, self.library) for text in sentence.split()]
         asked = [word.text for word in words if word.content and word.known]
         if not asked:
             return words
         with self._lock:
-            maps = word_maps(self.pointer, self._see(photo, self.pointer), asked)  # (n, h, w)
+            explainer = choose_explainer(self.explained)
+            found = explainer.explain(self.explained, self._see(photo, self.explained), " ".join(asked))
             probabilities = self._probabilities(self._see(photo, self.model), asked)
-        boxes = windows(N_CANDIDATES)
-        best = box_overlaps(maps, boxes).argmax(axis=1)
-        seen = iter(zip(probabilities, as_heat(maps), boxes[best].tolist(), strict=True))
-        for row, word in enumerate(words):
-            if word.content and word.known:
-                probability, heat, box = next(seen)
-                words[row] = replace(
-                    word, probability=probability, heat=heat, box=tuple(box), place=place_in_words(box)
-                )
-        return words
+        evidence = _evidence(found, probabilities)
+        return [next(evidence) if word.content and word.known else word for word in words]
 
     def _probabilities(self, features: "Features", words: list[str]) -> list[float | None]:
         """That the photo as a whole shows each word."""
@@ -154,7 +145,23 @@ class Seer:
         return self._features[key]
 
 
-def _understand(text: str, library: Library) -> SeenWord:
+def _evidence(found: "Explanation", probabilities: Sequence[float | None]) -> Iterator[WordEvidence]:
+    """What an explanation has found for each word; without word maps, nothing that could be shown."""
+    from seesay.grounding.places import place_in_words
+
+    heats, boxes = found.word_heat, found.boxes
+    for row, (text, probability) in enumerate(zip(found.words, probabilities, strict=True)):
+        yield WordEvidence(
+            text,
+            True,
+            probability=probability,
+            heat=None if heats is None else heats[row],
+            box=None if boxes is None else tuple(boxes[row].tolist()),
+            place=None if boxes is None else place_in_words(boxes[row].tolist()),
+        )
+
+
+def _understand(text: str, library: Library) -> WordEvidence:
     content = bool(content_words(text))
     counts = library.encoder.count_words(text) if content else {}
-    return SeenWord(text, content, known=not content or any(counts.values()))
+    return WordEvidence(text, content, known=not content or any(counts.values()))

@@ -1,4 +1,4 @@
-"""Which part of a picture a word speaks of, with models small enough to follow by hand."""
+"""Heat maps of words, with models small enough to follow by hand."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from seesay.errors import SeesayError
-from seesay.explainers.regions import as_heat, place_in_words, word_maps
+from seesay.grounding.heat import heat_maps, term_vectors
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
 from seesay.layers.sequences import Sequences
@@ -29,10 +29,11 @@ class NoConfig:
 
 
 class Meadow(Matcher):
-    """A picture is the mean of its map, two numbers: how much grass, and how much sky."""
+    """An image is the mean of its map, two numbers: how much grass, and how much sky."""
 
     family = "meadow"
     config_type = NoConfig
+    is_embedding = True
 
     def encode_images(self, features: Features) -> Tensor:
         return features.pooled
@@ -58,7 +59,7 @@ class Ranger(Meadow, Aligner):
         return Sequences(states, torch.zeros(len(rows), 2, dtype=torch.long), torch.tensor([len(row) for row in rows]))
 
 
-def picture() -> Features:
+def image() -> Features:
     """Sky in the upper row, grass in the lower one, and of both a little everywhere."""
     rows = torch.tensor([[[0.1, 0.9], [0.1, 0.9]], [[0.9, 0.1], [0.7, 0.1]]])  # (2, 2, 2)
     return Features(rows.mean((0, 1))[None], rows[None])
@@ -68,15 +69,19 @@ def make(kind: type[Matcher]) -> Matcher:
     return kind(NoConfig(), VOCABULARY, FeatureSpec())
 
 
+def word_maps(model: Matcher, features: Features, words: Sequence[str]) -> np.ndarray:
+    return heat_maps(model, features, term_vectors(model, words))
+
+
 def test_a_word_lights_up_where_it_is_more_than_the_mean_of_common_words() -> None:
-    maps = word_maps(make(Meadow), picture(), ["grass", "sky"])
+    maps = word_maps(make(Meadow), image(), ["grass", "sky"])
     # The common word is (0.5, 0.5): grass is left with (0.5, -0.5), sky with the opposite.
     np.testing.assert_allclose(maps[0], [[-0.4, -0.4], [0.4, 0.3]], atol=1e-6)
     np.testing.assert_allclose(maps[1], -maps[0], atol=1e-6)
 
 
 def test_an_aligner_is_asked_for_the_vectors_that_it_has_learned() -> None:
-    maps = word_maps(make(Ranger), picture(), ["sky", "grass sky"])
+    maps = word_maps(make(Ranger), image(), ["sky", "grass sky"])
     np.testing.assert_allclose(maps[0], [[0.9, 0.9], [0.1, 0.1]], atol=1e-6)
     np.testing.assert_allclose(maps[1], [[1.0, 1.0], [1.0, 0.8]], atol=1e-6)  # a phrase is the sum of its words
 
@@ -95,39 +100,25 @@ def test_a_model_that_looks_at_several_regions_takes_a_cell_for_all_of_them() ->
 
 def test_a_model_without_vectors_for_sentences_is_refused() -> None:
     class Strange(Meadow):
-        def encode_texts(self, sentences: Sequence[str]) -> Any:
-            return list(sentences)
+        is_embedding = False
 
-    with pytest.raises(SeesayError, match="meadow cannot say which part"):
-        word_maps(make(Strange), picture(), ["grass"])
-
-
-def test_features_without_a_map_are_a_mistake_of_the_caller() -> None:
-    with pytest.raises(ValueError, match="one picture with its map"):
-        word_maps(make(Meadow), Features(torch.ones(1, 2)), ["grass"])
+    for ask in (
+        lambda: term_vectors(make(Strange), ["grass"]),
+        lambda: heat_maps(make(Strange), image(), torch.ones(1, 2)),
+    ):
+        with pytest.raises(SeesayError, match="meadow cannot say which region"):
+            ask()
 
 
-def test_heat_begins_at_the_median_and_ends_at_the_peak() -> None:
-    heat = as_heat(np.array([[[0.0, 0.1, 0.1], [0.1, 0.3, 0.5]]]))
-    np.testing.assert_allclose(heat[0], [[0, 0, 0], [0, 0.5, 1]])
+@pytest.mark.parametrize("features", [Features(torch.ones(1, 2)), Features(torch.ones(2, 2), torch.ones(2, 1, 1, 2))])
+def test_features_of_several_images_or_without_a_map_are_a_mistake_of_the_caller(features: Features) -> None:
+    with pytest.raises(ValueError, match="one image with its map"):
+        heat_maps(make(Ranger), features, torch.zeros(1, 2))
 
 
-def test_a_flat_map_stays_pale() -> None:
-    heat = as_heat(np.array([[[0.0, 0.0, 0.0, 0.05]]]), least=0.2)
-    assert heat.max() == pytest.approx(0.25)
-    assert as_heat(np.zeros((1, 2, 2))).max() == 0
-
-
-@pytest.mark.parametrize(
-    ("box", "words"),
-    [
-        ((0, 0, 0.3, 0.3), "at the upper left"),
-        ((0.6, 0.6, 1, 1), "at the lower right"),
-        ((0, 0.7, 1, 1), "at the bottom"),
-        ((0, 0, 0.2, 1), "at the left"),
-        ((0.3, 0.3, 0.7, 0.7), "in the middle"),
-        ((0, 0, 1, 1), "almost everywhere"),
-    ],
-)
-def test_a_place_is_said_as_a_person_would(box: tuple[float, ...], words: str) -> None:
-    assert place_in_words(box) == words
+def test_a_heat_map_is_the_product_of_every_cell_with_a_vector() -> None:
+    feature_map = torch.arange(12.0).reshape(1, 2, 3, 2)
+    vectors = torch.tensor([[1.0, 0.0], [0.5, -1.0]])
+    heat = heat_maps(make(Ranger), Features(torch.zeros(1, 2), feature_map), vectors)
+    np.testing.assert_allclose(heat[0], [[0, 2, 4], [6, 8, 10]], atol=1e-5)
+    np.testing.assert_allclose(heat[1], [[-1, -2, -3], [-4, -5, -6]], atol=1e-5)
