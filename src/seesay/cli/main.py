@@ -9,6 +9,7 @@ import typer
 import seesay
 from seesay.cli.research import data
 from seesay.cli.research.evaluate import evaluate
+from seesay.cli.research.export import export
 from seesay.cli.research.features import features
 from seesay.cli.research.magnitudes import magnitudes
 from seesay.cli.research.train import train
@@ -56,7 +57,7 @@ def main(
 
 for command in (
     *(demo, search, serve, caption, describe, ground, identify, explain, match, regions, neighbours, map, words),
-    *(magnitudes, index, models, evaluate, train, features),
+    *(magnitudes, index, models, evaluate, train, features, export),
 ):
     app.command()(command)
 app.add_typer(library.app, name="library")

@@ -110,9 +110,7 @@ def _write_about(folder: Path, about: dict[str, Any]) -> None:
 
 def _describe(table: dict[str, Any]) -> str:
     """The graphs in plain words, for the card."""
-    rows = [
-        f"| {name} | {entry.get('difference', 0.0):.0e} |" for name, entry in table["files"].items()
-    ]
+    rows = [f"| {name} | {entry.get('difference', 0.0):.0e} |" for name, entry in table["files"].items()]
     absent = [f"- no graph `{name}`: {why}" for name, why in table["missing"].items()]
     lines = [
         f"\nThey run without torch, in ONNX Runtime: operator set {table['opset']}, precision {table['precision']}.",

@@ -10,7 +10,7 @@ refine       encoded pictures → vectors whose neighbours look alike    caption
 look         scores with what was looked at                            sm-LSTM, in place of score
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
@@ -23,6 +23,7 @@ from torch import Tensor
 from seesay.export import stand_ins
 from seesay.export.tracing import Graph
 from seesay.images.features import OUTPUTS, Features
+from seesay.images.regions import region_weights
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.base import Captioner, Matcher
@@ -31,6 +32,16 @@ SENTENCES = ("a dog runs through the snow", "two men")
 """What graphs are followed with; a batch of unlike lengths, so that padding is met."""
 _TEXTS = ("states", "words", "lengths")
 _NORMALISED = {"score": "marginal", "score-mean-image": "mean-image", "likelihood": "none"}
+
+
+@dataclass(frozen=True)
+class FixedMap(Features):
+    """Features whose map has the size that the network always gives: which cells make up a region is no question."""
+
+    def regions(self, boxes: NDArray[np.float32]) -> Tensor:
+        assert self.map is not None
+        height, width = (int(size) for size in self.map.shape[1:3])
+        return torch.from_numpy(region_weights(boxes, height, width)) @ self.map.flatten(1, 2)
 
 
 @dataclass(frozen=True)
@@ -94,7 +105,7 @@ def _image_graph(model: Matcher, features: Features) -> Graph:
     names = tuple(inputs)
 
     def encode(*tensors: Tensor) -> Tensor:
-        return model.encode_images(Features(**dict(zip(names, tensors, strict=True))))
+        return model.encode_images(FixedMap(**dict(zip(names, tensors, strict=True))))
 
     return Graph("images", encode, inputs, ["images"], _rows(*names, "images"))
 
@@ -131,7 +142,7 @@ def _text_graphs(model: Matcher, images: Tensor) -> list[Graph]:
 
 def _score_graphs(model: Matcher, both: Mapping[str, Tensor], loops: Mapping[str, Any]) -> list[Graph]:
     free = _rows("images") | {"texts": ("m",), "states": ("m", "t"), "words": ("m", "t"), "lengths": ("m",)}
-    free |= {"scores": ("n", "m")}
+    free |= {"scores": ("n", "m")} | ({"images": ("n", "r")} if both["images"].ndim == 3 else {})
 
     def scorer(compare: Callable[[Tensor, Any], Any]) -> Callable[..., Any]:
         return lambda images, *texts: compare(images, Sequences(*texts) if len(texts) > 1 else texts[0])
@@ -141,11 +152,12 @@ def _score_graphs(model: Matcher, both: Mapping[str, Tensor], loops: Mapping[str
             Graph(name, scorer(_unwrapped(model, normalise)), both, ["scores"], free, loops)
             for name, normalise in _NORMALISED.items()
         ]
+    answer: Any = getattr(model, "look", None) or getattr(model, "choose", None)
     if hasattr(model, "look"):
         free = {**free, "regions": (None, "n", "m"), "said": (None, "n", "m", "s")}
 
         def look(images: Tensor, texts: Sequences) -> Any:
-            looked = model.look(images, texts)
+            looked = answer(images, texts)
             return looked.scores, looked.regions, looked.words
 
         return [Graph("look", scorer(look), both, ["scores", "regions", "said"], free, loops)]
@@ -153,7 +165,8 @@ def _score_graphs(model: Matcher, both: Mapping[str, Tensor], loops: Mapping[str
 
         def choose(images: Tensor, texts: Sequences) -> Tensor:
             candidates = images.unsqueeze(0).expand(texts.lengths.shape[0], -1, -1)
-            return model.choose(candidates, texts).t()
+            scores: Tensor = answer(candidates, texts)
+            return scores.t()
 
         return [Graph("score", scorer(choose), both, ["scores"], free, loops)]
     return [Graph("score", scorer(model.score), both, ["scores"], free, loops)]
@@ -205,8 +218,8 @@ def _captioner_graphs(model: Captioner, images: Tensor) -> list[Graph]:
     ]
 
 
-def _rows(*names: str) -> dict[str, tuple[str]]:
-    return {name: ("n",) for name in names}
+def _rows(*names: str) -> dict[str, Sequence[str | None]]:
+    return dict.fromkeys(names, ("n",))
 
 
 def _loops(model: Matcher) -> dict[str, Any]:

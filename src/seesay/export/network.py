@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from seesay.errors import SeesayError
 from seesay.export.tracing import OPSET, Graph, trace
 from seesay.images.backbones import Backbone
-from seesay.images.features import FeatureSpec, preprocess
+from seesay.images.features import FeatureSpec
 from seesay.images.io import open_image
+from seesay.images.views import preprocess
 from seesay.runtime.network import Network
 from seesay.system.files import replace_atomically
 
@@ -57,7 +58,7 @@ def export_network(spec: FeatureSpec, backbone: Backbone, out: Path, photos: Seq
     module = _Network(backbone).eval()
     outputs = ["map", "pooled", *(["classes"] if backbone.classifier is not None else [])]
     pixels = torch.zeros(2, backbone.size, backbone.size, 3, dtype=torch.uint8)
-    free = {name: ("n",) for name in ("pixels", *outputs)}
+    free = dict.fromkeys(("pixels", *outputs), ("n",))
     written = trace(module, Graph("network", module.forward, {"pixels": pixels}, outputs, free))
     for node in written.graph.node:
         node.ClearField("doc_string")

@@ -19,8 +19,8 @@ from seesay.errors import SeesayError
 from seesay.runtime.folder import HALF, MODEL, WEIGHTS
 from seesay.runtime.tensors import Place, map_tensor, read_places
 
-_LARGEST = 4096
-"""Bytes of a constant that a graph may hold itself: more is a weight that was not found."""
+_LARGEST = 1 << 16
+"""Bytes of a constant that a graph may hold itself, such as which cells of a map make up which regions."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ def share_weights(graph: onnx.ModelProto, sources: Mapping[str, Source]) -> dict
         name = initializer.name
         source = sources.get(name.removeprefix(MODEL))
         if source is None or source.place.dtype != np.float16:
+            if name.startswith(MODEL):
+                raise SeesayError(f"the graph holds the weight {name!r}, which no weights file has in half precision")
             _check_size(name, initializer)
             continue
         if tuple(initializer.dims) != source.place.shape:
@@ -124,7 +126,7 @@ def _axis(node: onnx.NodeProto) -> int:
 
 def _check_size(name: str, tensor: TensorProto) -> None:
     if numpy_helper.to_array(tensor).nbytes > _LARGEST:
-        raise SeesayError(f"the graph holds the weight {name!r}, which is in no weights file")
+        raise SeesayError(f"the graph holds the constant {name!r}", allowed=f"at most {_LARGEST:,} bytes")
 
 
 def shorten_names(graph: onnx.ModelProto) -> None:

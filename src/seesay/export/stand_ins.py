@@ -24,9 +24,7 @@ def relu_states(w: Tensor, r: Tensor, U: Tensor) -> Tensor:
 
 
 @torch.jit.script
-def relu_lstm_states(
-    pushes: Tensor, h: Tensor, c: Tensor, U: Tensor, hidden: int
-) -> tuple[Tensor, Tensor, Tensor]:
+def relu_lstm_states(pushes: Tensor, h: Tensor, c: Tensor, U: Tensor, hidden: int) -> tuple[Tensor, Tensor, Tensor]:
     """The outputs of a ReLU-LSTM over what is pushed at each step, (n, T, 4 · H) → (n, T, H), and the last h and c."""
     outputs: list[Tensor] = []
     for t in range(pushes.size(1)):
@@ -41,7 +39,7 @@ def relu_lstm_states(
 
 @torch.jit.script
 def word_log_probs(hidden: Tensor, words: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """log P of the wanted words (L, T) after each state, (K, L, T, d) → (K, L, T), one word of every sentence at a time.
+    """log P of the wanted words (L, T) after each state, one word of a sentence at a time: (K, L, T, d) → (K, L, T).
 
     The logits of a whole sentence under many pictures would take hundreds of megabytes.
     """
@@ -70,8 +68,8 @@ def sum_of_max(regions: Tensor, texts: Sequences, *, mask: Tensor | None = None)
     n_words = texts.words.shape[1]
     words = texts.states.flatten(0, 1)  # (L · T, D)
     best = torch.matmul(regions, words.t()).amax(1)  # (K, L · T)
-    best = best.unflatten(1, (-1, n_words)) * texts.mask  # (K, L, T)
-    return best.sum(-1)
+    best = best.reshape(regions.shape[0], -1, n_words)  # (K, L, T)
+    return (best * texts.mask).sum(-1)
 
 
 def log_likelihoods(

@@ -72,7 +72,7 @@ def trace(model: nn.Module, graph: Graph) -> onnx.ModelProto:
         torch.onnx.export(
             _Function(model, graph.run).eval(),
             tuple(graph.inputs.values()),
-            written,
+            written,  # type: ignore[arg-type]  # the TorchScript exporter writes to open files, too
             dynamo=False,
             # Folded constants would be copies of the weights.
             do_constant_folding=False,

@@ -20,7 +20,8 @@ from seesay.errors import SeesayError
 from seesay.images.backbones import FROM_FILE, PACKAGED, Backbone, file_digest, load_backbone, weights_file
 from seesay.images.regions import fixed_regions, region_weights
 from seesay.images.store import Array
-from seesay.images.views import CROPS, preprocess, short_side
+from seesay.images.views import CROPS, short_side
+from seesay.images.views import preprocess as preprocess
 
 OUTPUTS = ("pooled", "map")
 """What a network gives. Besides, the name of a region scheme (`windows-20`) stands for the means over its regions."""

@@ -182,8 +182,8 @@ class Model:
             raise ValueError(f"heat maps are of one picture with its map, not of {len(features)}")
         _, height, width, _ = features.map.shape
         cells = self.encode_regions(features, whole_and_grid(height, width)[1:])[0]  # (h · w, D)
-        heat = self.encode_phrases(phrases) @ cells.T
-        return heat.reshape(len(phrases), height, width).astype(np.float64)
+        heat: NDArray[np.float64] = (self.encode_phrases(phrases) @ cells.T).astype(np.float64)
+        return heat.reshape(len(phrases), height, width)
 
     def start(self, images: Floats) -> State:
         """The state of a captioner before any word was read, one row for each encoded picture."""

@@ -43,7 +43,8 @@ class PictureFeatures:
             raise ValueError("these features hold no map")
         n, height, width, channels = self.map.shape
         weights = region_weights(boxes, height, width)  # (N, h · w)
-        return np.matmul(weights, self.map.reshape(n, height * width, channels))
+        means: Floats = np.matmul(weights, self.map.reshape(n, height * width, channels))
+        return means
 
 
 class Network:
