@@ -1,5 +1,6 @@
 """Every family of models, small and untrained, in the forms that its configuration can take: graphs equal torch."""
 
+import json
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -144,6 +145,21 @@ def test_graphs_take_any_batch_and_any_length(
         scores = model.score(torch.from_numpy(noise), texts)
     difference.add("score", scores, graphs.score(noise, read))
     assert len(read) == len(sentences)
+
+
+def test_an_int8_network_is_smaller_and_says_what_it_costs(tmp_path: Path, photos: list[Path]) -> None:
+    folder, out = untrained(tmp_path, "vse", SMALL, "vse"), tmp_path / "out"
+    about: dict[str, Any] = {}
+    seen = {}
+    for precision in ("fp32", "int8"):
+        table = export_weights(folder, out, precision=precision, photos=photos)
+        about[precision] = json.loads((out / table["network"] / "network.json").read_text())
+        seen[precision] = Model(out / "vse").features(photos).pooled
+    assert about["int8"]["bytes"] < 0.5 * about["fp32"]["bytes"]
+    assert about["fp32"]["difference"] < 1e-3 < about["int8"]["difference"]
+    unit = {precision: rows / np.linalg.norm(rows, axis=1, keepdims=True) for precision, rows in seen.items()}
+    found = (unit["fp32"] * unit["int8"]).sum(1).mean()
+    assert about["int8"]["cosine"] == pytest.approx(found, abs=1e-3)
 
 
 def test_a_difference_beyond_the_limit_is_refused() -> None:
