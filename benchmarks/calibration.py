@@ -26,11 +26,12 @@ from recording import parse_arguments, record
 from seesay import data
 from seesay.data.collection import Collection
 from seesay.data.photos import photo_id
-from seesay.library.ranking.calibration import WORDS, Calibration, content_words, fit_calibration
+from seesay.library.ranking.calibration import WORDS, Calibration, fit_calibration
 from seesay.library.ranking.cascade import Blend
 from seesay.models.base import Matcher
 from seesay.models.pretrained import find, load
 from seesay.system.files import replace_atomically
+from seesay.text.function_words import content_words
 from seesay.text.lemmas import lemmatize
 from seesay.text.tokens import tokenize
 

@@ -27,8 +27,8 @@ from seesay.data.collection import Collection
 from seesay.images.extraction import features_of
 from seesay.library.library import Library
 from seesay.library.ranking.cascade import Blend
-from seesay.library.ranking.rescoring import NORMALISATION, AlignerRescorer, CaptionerRescorer, WeightsRescorer
 from seesay.library.ranking.search import Result
+from seesay.library.stages import NORMALISATION, open_stage
 from seesay.models.base import Captioner, Matcher
 from seesay.models.pretrained import find, load
 from seesay.system.files import replace_atomically
@@ -118,7 +118,7 @@ def score_all(model: Matcher, photos: Collection, texts: Sequence[str]) -> Score
 def measure(names: Sequence[str], blends: Sequence[Blend], photos: Collection, limit: int | None) -> dict[str, Any]:
     """What a library of a split's photos finds, by more and more stages, and how long a query takes."""
     queries = [(item.image.name, text) for item in photos.items if item.image for text in item.sentences][:limit]
-    later = [rescorer(name, blend) for name, blend in zip(names[1:], blends, strict=True)]
+    later = [open_stage(name, blend) for name, blend in zip(names[1:], blends, strict=True)]
     with TemporaryDirectory() as folder:
         place, shown = Path(folder) / "library", Path(folder) / "photos"
         shown.mkdir()
@@ -142,11 +142,6 @@ def measure(names: Sequence[str], blends: Sequence[Blend], photos: Collection, l
         stage: {**recalls(np.array(ranks[stage])), "milliseconds": round(1000 * float(np.median(seconds[stage])), 2)}
         for stage in stages
     }
-
-
-def rescorer(name: str, blend: Blend) -> WeightsRescorer:
-    captions = isinstance(load(name), Captioner)
-    return CaptionerRescorer(name, blend) if captions else AlignerRescorer(name, blend)
 
 
 def write(folder: Path, blend: Blend) -> None:

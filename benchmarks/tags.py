@@ -18,11 +18,11 @@ import torch
 from recording import parse_arguments, record
 from seesay import data
 from seesay.images.extraction import features_of
-from seesay.library.ranking.calibration import content_words
-from seesay.library.ranking.encoding import likeliest_tags
+from seesay.library.indexing.encoding import likeliest_tags
 from seesay.library.tag_names import classes_named
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
+from seesay.text.function_words import content_words
 from seesay.text.tokens import tokenize
 
 WEIGHTS = (0.05, 0.1, 0.2, 0.35, 0.5)

@@ -13,20 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from seesay.errors import SeesayError
-from seesay.text.tokens import tokenize
 
 WORDS = (("likely", 0.3), ("maybe", 0.1), ("unlikely", 0.0))
 """Each with the probability from which it is used."""
 CEILINGS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
 MOST_WORDS = 6
 """Longer sentences count as this long: nobody else says the same thing in as many words."""
-
-_SAID_OF_NOTHING = (
-    "a an the this that these those some another other one of in on at to into onto over under up down out off by for "
-    "from with without near and or while as is are was were be being been has have had it its he his she her they "
-    "their there who which 's very"
-)
-_FUNCTION_WORDS = frozenset(_SAID_OF_NOTHING.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +56,6 @@ class Calibration:
         if not isinstance(ceiling, int | float) or not 0 < ceiling <= 1:
             raise SeesayError(f"{origin}: the ceiling of 'calibration' is {ceiling!r}", allowed="above 0, up to 1")
         return cls(**{key: float(table[key]) for key in keys}, ceiling=float(ceiling))
-
-
-def content_words(sentence: str) -> list[str]:
-    """The words of a sentence that say what is to be seen.
-
-    Example:
-        >>> content_words("Two dogs are playing in the snow")
-        ['two', 'dogs', 'playing', 'snow']
-    """
-    return [word for word in tokenize(sentence) if word not in _FUNCTION_WORDS]
 
 
 def word_for(probability: float) -> str:

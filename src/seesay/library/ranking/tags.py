@@ -37,6 +37,7 @@ class Clue:
 
     weight: float
     classes: Mapping[int, float]
+    word: str = ""
 
     def worth(self, tags: Tags) -> float:
         """What is added to the cosine of a photo with these tags.
@@ -57,7 +58,7 @@ def find_clues(counts: Mapping[str, int]) -> tuple[Clue, ...]:
 
     Example:
         >>> find_clues({"man": 12_000, "banjo": 0})
-        (Clue(weight=0.35, classes={420: 1.0}),)
+        (Clue(weight=0.35, classes={420: 1.0}, word='banjo'),)
         >>> find_clues({"espresso": 0})[0].weight
         0.6
     """
@@ -69,7 +70,7 @@ def find_clues(counts: Mapping[str, int]) -> tuple[Clue, ...]:
             # Word vectors are guesses, and a word that was learned, however badly, needs none.
             classes = classes_named(word) or (classes_alike(word) if count == 0 else {})
             if classes:
-                clues.append(Clue(weight, classes))
+                clues.append(Clue(weight, classes, word))
     return tuple(clues)
 
 

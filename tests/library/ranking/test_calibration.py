@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.ranking.calibration import MOST_WORDS, Calibration, content_words, fit_calibration, word_for
+from seesay.library.ranking.calibration import MOST_WORDS, Calibration, fit_calibration, word_for
 
 CURVE = Calibration(slope=8.0, slope_per_word=1.0, offset=-3.0, offset_per_word=-1.0)
 
@@ -98,8 +98,3 @@ def test_what_is_no_table_is_refused(table: object) -> None:
 )
 def test_words(probability: float, word: str) -> None:
     assert word_for(probability) == word
-
-
-def test_content_words_are_those_that_say_what_is_seen() -> None:
-    assert content_words("The man's dog is on a snow-covered hill!") == ["man", "dog", "snow", "covered", "hill"]
-    assert content_words("in the") == []

@@ -1,0 +1,92 @@
+"""A folder of trained weights as a library knows it; torch is loaded when the first photo needs the model."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seesay.errors import SeesayError
+from seesay.library.types import Fingerprint
+from seesay.models import weights
+
+if TYPE_CHECKING:
+    from seesay.models.base import Matcher
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a model can be in search.
+
+    Attributes:
+        stage: `first` (one vector a photo), `regions`, `captions`, or the name of a stage of somebody else's.
+        dim: Numbers per vector that it keeps of a photo.
+    """
+
+    stage: str
+    dim: int
+
+
+class LibraryWeights:
+    """Trained weights by name or folder: what they are, and the model that they belong to."""
+
+    def __init__(self, name: str | Path) -> None:
+        self.name = str(name)
+        found = weights.find(name)
+        self.folder, self.about = found.folder.resolve(), found.about
+
+    @property
+    def config_file(self) -> str:
+        """Where what they say about themselves is, for errors."""
+        return str(self.folder / "config.json")
+
+    @cached_property
+    def role(self) -> Role | None:
+        """What they can be in search, which their config.json says; None for nothing."""
+        return _role_of(self.about)
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        features = self.about["features"]
+        spec = "-".join(str(features.get(key, "")) for key in ("backbone", "size", "crop"))
+        packaged = self.folder.parent == weights.PACKAGED.resolve()
+        return Fingerprint(
+            model=self.folder.name if packaged else str(self.folder),
+            weights=self._digest(),
+            features=f"{spec}-{str(features.get('digest', ''))[:12]}",
+            dim=self.role.dim if self.role else int(self.about["config"].get("dim", 0)),
+        )
+
+    def _digest(self) -> str:
+        path = self.folder / "model.safetensors"
+        try:
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+        except OSError as error:
+            raise SeesayError(f"cannot read the weights {path}: {error.strerror or error}") from error
+
+    @cached_property
+    def vocabulary(self) -> Any:
+        """The words that the model has learned."""
+        from seesay.text.vocabulary import Vocabulary
+
+        path = self.folder / "vocabulary.json"
+        try:
+            return Vocabulary.from_json(path.read_text(encoding="utf-8"), str(path))
+        except (OSError, UnicodeDecodeError) as error:
+            raise SeesayError(f"cannot read {path}: {error}") from error
+
+    @cached_property
+    def matcher(self) -> "Matcher":
+        """The model itself, for what needs more than vectors."""
+        from seesay.models.pretrained import load
+
+        return load(self.folder)
+
+
+def _role_of(about: dict[str, Any]) -> Role | None:
+    key = {"vse": ("first", "dim"), "dvsa": ("regions", "dim"), "mrnn": ("captions", "multimodal")}
+    if about["family"] not in key:
+        return None
+    stage, dim = key[about["family"]]
+    return Role(stage, int(about["config"].get(dim, 0)))
