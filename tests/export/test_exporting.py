@@ -99,10 +99,10 @@ def test_exported_weights_still_load_in_torch(exported: Path) -> None:
     assert load(exported / "vse").encode_texts(["a dog"]).equal(load("vse").encode_texts(["a dog"]))
 
 
-def test_weights_that_borrow_are_read_from_their_lenders(exported: Path) -> None:
+def test_shared_parts_are_read_from_the_source_weights(exported: Path) -> None:
     table = export_weights("smlstm", exported, photos=PHOTOS[:2])
-    lent = table["files"]["texts"]["lent"]
-    assert {place.partition(":")[0] for place in lent.values()} == {"vse", "dvsa"}
+    shared = table["files"]["texts"]["shared"]
+    assert {place.partition(":")[0] for place in shared.values()} == {"vse", "dvsa"}
     with torch.inference_mode():
         model = load("smlstm")
         wanted = model.encode_texts(["a dog in the snow"]).states.numpy()

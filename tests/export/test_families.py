@@ -15,8 +15,8 @@ from seesay.errors import SeesayError
 from seesay.export.checking import LIMIT, Difference, compare
 from seesay.export.exporting import _features, export_weights
 from seesay.images.features import FeatureSpec
-from seesay.models.base import Matcher, family_class
-from seesay.models.pretrained import load, save
+from seesay.models.base import Matcher
+from seesay.models.pretrained import family_class, load, save
 from seesay.runtime.folder import WEIGHTS
 from seesay.runtime.graph_file import read_graph_file
 from seesay.runtime.matching import Model

@@ -20,7 +20,7 @@ from seesay.models.pretrained import load_captioner
 from seesay.runtime.captions import Sampling, Search, write_captions
 from seesay.runtime.decoding import Limits, beam, greedy, sample
 from seesay.runtime.matching import Model
-from seesay.runtime.network import PictureFeatures
+from seesay.runtime.network import ImageFeatures
 from seesay.runtime.random import block_seeds, uniform
 
 N_WORDS = 9
@@ -126,7 +126,7 @@ def test_shipped_weights_write_the_same_captions(
     changes: dict[str, Any], sampling: dict[str, Any] | None, exported: Path, photos: Features
 ) -> None:
     model, graphs = load_captioner("mrnn"), Model(exported / "mrnn")
-    features = PictureFeatures(photos.pooled.numpy())
+    features = ImageFeatures(photos.pooled.numpy())
     for start in ("", "a man"):
         wanted = caption_images(
             model, photos, n_best=2 if changes.get("beam") != 1 else 1, start=start,
@@ -142,4 +142,4 @@ def test_shipped_weights_write_the_same_captions(
 
 def test_first_words_that_nobody_knows_are_named(exported: Path, photos: Features) -> None:
     with pytest.raises(SeesayError, match="'zzyzx'"):
-        write_captions(Model(exported / "mrnn"), PictureFeatures(photos.pooled.numpy()), start="a zzyzx")
+        write_captions(Model(exported / "mrnn"), ImageFeatures(photos.pooled.numpy()), start="a zzyzx")

@@ -225,12 +225,12 @@ def test_everything_is_answered_where_torch_cannot_be_imported(exported: Path) -
 def test_heat_maps_are_those_of_torch(exported: Path) -> None:
     from seesay.grounding.heat import heat_maps
     from seesay.models.aligner import load_aligner
-    from seesay.runtime.network import PictureFeatures
+    from seesay.runtime.network import ImageFeatures
 
     model = load_aligner("dvsa")
     features = model.features([SAMPLES / "cat.jpg"])
     wanted = heat_maps(model, features, model.encode_phrases(["the cat", "its eyes"]))
     assert features.map is not None
-    theirs = PictureFeatures(features.pooled.numpy(), features.map.numpy())
+    theirs = ImageFeatures(features.pooled.numpy(), features.map.numpy())
     found = Model(exported / "dvsa").heat_maps(theirs, ["the cat", "its eyes"])
     assert np.abs(found - wanted).max() < 1e-5

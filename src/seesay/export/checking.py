@@ -19,7 +19,7 @@ from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.base import LONGEST, Captioner, Matcher
 from seesay.runtime.matching import GRAPH_OF, Model, Texts
-from seesay.runtime.network import PictureFeatures
+from seesay.runtime.network import ImageFeatures
 from seesay.text.vocabulary import START
 
 LIMIT = 1e-4
@@ -66,14 +66,14 @@ def compare(
     Args:
         model: The one that graphs were made of.
         graphs: The exported folder.
-        features: Of pictures, with all that the model wants.
+        features: Of images, with all that the model wants.
         sentences: Read one by one, and together.
 
     Raises:
         SeesayError: A difference is larger than `LIMIT`.
     """
     difference = Difference()
-    theirs = PictureFeatures(*(None if part is None else part.numpy() for part in _parts(features)))  # type: ignore[arg-type]
+    theirs = ImageFeatures(*(None if part is None else part.numpy() for part in _parts(features)))  # type: ignore[arg-type]
     images = model.encode_images(features)
     seen = graphs.encode_images(theirs)
     difference.add("images", images, seen)
@@ -99,10 +99,10 @@ def _parts(features: Features) -> tuple[Tensor | None, ...]:
     return features.pooled, features.map, features.parts
 
 
-def _first(features: PictureFeatures) -> PictureFeatures:
+def _first(features: ImageFeatures) -> ImageFeatures:
     pooled, *others = (None if part is None else part[:1] for part in (features.pooled, features.map, features.parts))
     assert pooled is not None
-    return PictureFeatures(pooled, *others)
+    return ImageFeatures(pooled, *others)
 
 
 def _compare_texts(difference: Difference, texts: Any, read: Any) -> None:
@@ -131,7 +131,7 @@ def _compare_scores(
 
 
 def _compare_regions(
-    difference: Difference, model: Aligner, graphs: Model, features: Features, theirs: PictureFeatures,
+    difference: Difference, model: Aligner, graphs: Model, features: Features, theirs: ImageFeatures,
     sentences: Sequence[str],
 ) -> None:  # fmt: skip
     for n in (1, 7):

@@ -15,8 +15,8 @@ from seesay.export.tracing import OPSET, trace
 from seesay.images.features import OUTPUTS, Features, compute
 from seesay.images.io import open_image
 from seesay.models.base import Matcher
-from seesay.models.pretrained import find, load
-from seesay.runtime.folder import WEIGHTS, file_digest, read_json
+from seesay.models.pretrained import find, load, read_about
+from seesay.runtime.folder import WEIGHTS, file_digest, source_weights
 from seesay.runtime.matching import Model
 from seesay.system.files import replace_atomically
 
@@ -53,9 +53,8 @@ def export_weights(
     spec = model.feature_spec
     backbone = spec.load_backbone()
     features = _features(model, pictures, backbone)
-    about = read_json(folder / "config.json")
-    lenders = {lender: find(lender).folder for lender in about.get("borrowed", {})}
-    sources = find_sources(model, folder, lenders)
+    about = read_about(folder).about
+    sources = find_sources(model, folder, {source: find(source).folder for source in source_weights(about)})
     table: dict[str, Any] = {
         "opset": OPSET,
         "precision": precision,
@@ -66,13 +65,13 @@ def export_weights(
     }
     for graph in graphs_of(model, features):
         written = trace(model, graph)
-        lent = share_weights(written, sources)
+        shared = share_weights(written, sources)
         shorten_names(written)
         path = folder / f"{graph.name}.onnx"
         with replace_atomically(path) as temporary:
             temporary.write_bytes(written.SerializeToString())
         entry = {"file": path.name, "digest": file_digest(path)}
-        table["files"][graph.name] = entry | ({"lent": lent} if lent else {})
+        table["files"][graph.name] = entry | ({"shared": shared} if shared else {})
     _write_about(folder, {**about, "graphs": table})
     for graph_name, difference in compare(model, Model(folder), features).items():
         table["files"][graph_name]["difference"] = float(f"{difference:.1e}")
@@ -83,9 +82,9 @@ def export_weights(
 
 
 def _features(model: Matcher, pictures: Sequence[Path], backbone: Any) -> Features:
-    """The features of pictures with their maps, and with the regions that the model looks at."""
+    """The features of images with their maps, and with the regions that the model looks at."""
     schemes = [output for output in model.outputs if output not in OUTPUTS]
-    opened = [open_image(picture) for picture in pictures]
+    opened = [open_image(image) for image in pictures]
     rows = compute(opened, backbone, model.feature_spec.crop, schemes)
     return Features.of(rows)
 

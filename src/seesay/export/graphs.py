@@ -1,12 +1,12 @@
 """Which graphs the use of a model needs, by the verbs that it answers.
 
-images       features of pictures → what the model keeps of them
+images       features of images → what the model keeps of them
 texts        rows of word numbers and their lengths → what it keeps of sentences
 score        both → (n_images, n_texts); of captioners also score-mean-image and likelihood, without normalisation
 regions      means over any regions → their vectors                    aligners
 phrases      word rows → one vector for each                           aligners
 start, step  the state before the first word, and a word further       captioners
-refine       encoded pictures → vectors whose neighbours look alike    captioners
+refine       encoded images → vectors whose neighbours look alike    captioners
 look         scores with what was looked at                            sm-LSTM, in place of score
 """
 
@@ -60,7 +60,7 @@ def graphs_of(model: Matcher, features: Features) -> list[Graph]:
 
     Args:
         model: Trained, and not in training.
-        features: Of one picture or more, with what the model wants to know (`Matcher.outputs`).
+        features: Of one image or more, with what the model wants to know (`Matcher.outputs`).
     """
     with torch.no_grad():
         images = model.encode_images(features)
@@ -85,7 +85,7 @@ def missing(model: Matcher) -> dict[str, str]:
         why = "sentences are read as trees: which rows are added up differs from sentence to sentence"
         return dict.fromkeys(("texts", "score", "phrases"), why)
     if not _has_texts(model):
-        return dict.fromkeys(("texts", "score"), "the picture is read before the words: there is nothing to keep")
+        return dict.fromkeys(("texts", "score"), "the image is read before the words: there is nothing to keep")
     return {}
 
 

@@ -29,35 +29,35 @@ class Source:
 
     Attributes:
         place: In the weights file.
-        lender: Weights whose file it is; empty for the graph's own.
+        weights: The source weights whose file it is; empty for the graph's own.
         tensor: Its name there.
     """
 
     place: Place
-    lender: str
+    weights: str
     tensor: str
 
 
-def find_sources(model: torch.nn.Module, folder: Path, lenders: Mapping[str, Path]) -> dict[str, Source]:
-    """Where each tensor of a model lies: in its own file, or, found by its numbers, in that of a lender."""
+def find_sources(model: torch.nn.Module, folder: Path, folders: Mapping[str, Path]) -> dict[str, Source]:
+    """Where each tensor of a model lies: in its own file, or, found by its numbers, in that of source weights."""
     own = read_places(folder / WEIGHTS)
     found = {name: Source(place, "", name) for name, place in own.items()}
-    theirs = {lender: read_places(path / WEIGHTS) for lender, path in lenders.items()}
+    theirs = {weights: read_places(path / WEIGHTS) for weights, path in folders.items()}
     for name, tensor in model.state_dict().items():
         if name in found:
             continue
         numbers = tensor.half().numpy()
-        for lender, places in theirs.items():
+        for weights, places in theirs.items():
             for other, place in places.items():
                 is_same = place.shape == numbers.shape and place.dtype == np.float16
-                if is_same and np.array_equal(map_tensor(lenders[lender] / WEIGHTS, place), numbers):
-                    found[name] = Source(place, lender, other)
+                if is_same and np.array_equal(map_tensor(folders[weights] / WEIGHTS, place), numbers):
+                    found[name] = Source(place, weights, other)
     return found
 
 
 def share_weights(graph: onnx.ModelProto, sources: Mapping[str, Source]) -> dict[str, str]:
-    """Let a graph's initialisers point into weights files; give those that are lent: name → `LENDER:TENSOR`."""
-    lent: dict[str, str] = {}
+    """Let a graph's initialisers point into weights files; give those that are shared: name → `WEIGHTS:TENSOR`."""
+    shared: dict[str, str] = {}
     casts = []
     for initializer in graph.graph.initializer:
         name = initializer.name
@@ -69,8 +69,8 @@ def share_weights(graph: onnx.ModelProto, sources: Mapping[str, Source]) -> dict
             continue
         if tuple(initializer.dims) != source.place.shape:
             raise SeesayError(f"{name} is {tuple(initializer.dims)} in the graph, {source.place.shape} in the weights")
-        if source.lender:
-            lent[name + HALF] = f"{source.lender}:{source.tensor}"
+        if source.weights:
+            shared[name + HALF] = f"{source.weights}:{source.tensor}"
         _point_to(initializer, source.place)
         if _is_used_whole(graph, name):
             casts.append(helper.make_node("Cast", [name + HALF], [name], to=TensorProto.FLOAT))
@@ -80,7 +80,7 @@ def share_weights(graph: onnx.ModelProto, sources: Mapping[str, Source]) -> dict
         for attribute in node.attribute:
             if attribute.HasField("t"):
                 _check_size(node.name, attribute.t)
-    return lent
+    return shared
 
 
 def _point_to(initializer: TensorProto, place: Place) -> None:

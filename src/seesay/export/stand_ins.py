@@ -41,7 +41,7 @@ def relu_lstm_states(pushes: Tensor, h: Tensor, c: Tensor, U: Tensor, hidden: in
 def word_log_probs(hidden: Tensor, words: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """log P of the wanted words (L, T) after each state, one word of a sentence at a time: (K, L, T, d) → (K, L, T).
 
-    The logits of a whole sentence under many pictures would take hundreds of megabytes.
+    The logits of a whole sentence under many images would take hundreds of megabytes.
     """
     found: list[Tensor] = []
     for t in range(words.size(1)):
@@ -64,7 +64,7 @@ def read_pushes(layer: Any, pushes: Tensor, memory: tuple[Tensor, Tensor]) -> tu
 
 
 def sum_of_max(regions: Tensor, texts: Sequences, *, mask: Tensor | None = None) -> Tensor:
-    """For `seesay.layers.alignment_score.sum_of_max`: all pictures, sentences and words at once."""
+    """For `seesay.layers.alignment_score.sum_of_max`: all images, sentences and words at once."""
     n_words = texts.words.shape[1]
     words = texts.states.flatten(0, 1)  # (L · T, D)
     best = torch.matmul(regions, words.t()).amax(1)  # (K, L · T)
@@ -83,7 +83,7 @@ def log_likelihoods(
     self_normalised: bool = False,
     **_: Any,
 ) -> Tensor:
-    """For `seesay.layers.likelihood.log_likelihoods`: all pictures, sentences and words at once."""
+    """For `seesay.layers.likelihood.log_likelihoods`: all images, sentences and words at once."""
     hidden = activation(texts.states.unsqueeze(0) + images[:, None, None])  # (K, L, T, M)
     if self_normalised:
         wanted = weight[texts.words]  # (L, T, d)

@@ -1,4 +1,4 @@
-"""Captions for pictures without torch."""
+"""Captions for images without torch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -8,7 +8,7 @@ from seesay.captioning.sentences import Caption, join_words
 from seesay.errors import SeesayError
 from seesay.runtime.decoding import Hypothesis, Limits, beam, greedy, sample
 from seesay.runtime.matching import Model
-from seesay.runtime.network import PictureFeatures
+from seesay.runtime.network import ImageFeatures
 from seesay.runtime.random import block_seeds
 from seesay.text.tokens import tokenize
 
@@ -53,14 +53,14 @@ class Sampling:
 
 def write_captions(
     model: Model,
-    features: PictureFeatures,
+    features: ImageFeatures,
     *,
     n_best: int = 1,
     start: str = "",
     search: Search | None = None,
     sampling: Sampling | None = None,
 ) -> list[list[Caption]]:
-    """Captions of pictures whose features are given, the best first; drawn ones as they were drawn.
+    """Captions of images whose features are given, the best first; drawn ones as they were drawn.
 
     Raises:
         SeesayError: The weights write no captions, or `start` has a word that the model does not know.
@@ -99,9 +99,9 @@ def read_start(model: Model, start: str) -> list[int]:
     return numbers
 
 
-def caption(model: Model, pictures: Sequence[Any], **how: Any) -> list[list[Caption]]:
-    """Open pictures and write captions for them; arguments as for `write_captions`."""
-    return write_captions(model, model.features(pictures), **how)
+def caption(model: Model, images: Sequence[Any], **how: Any) -> list[list[Caption]]:
+    """Open images and write captions for them; arguments as for `write_captions`."""
+    return write_captions(model, model.features(images), **how)
 
 
 def _spell(model: Model, hypothesis: Hypothesis) -> Caption:

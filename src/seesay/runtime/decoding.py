@@ -105,7 +105,7 @@ def sample(
     if top_k < 0:
         raise SeesayError(f"top_k is {top_k}", allowed="1 or more, or 0 for all words")
     if n < 1:
-        raise SeesayError(f"n is {n}", allowed="1 or more sentences for each picture")
+        raise SeesayError(f"n is {n}", allowed="1 or more sentences for each image")
     limits = limits or Limits()
     n_rows = len(state[0])
     noise = uniform(seed, n_rows * n * limits.max_length).reshape(n_rows * n, limits.max_length)

@@ -123,26 +123,26 @@ class GraphFolder:
                 why = self.table.get("missing", {}).get(graph, f"{self.weights.about['family']} has none")
                 raise SeesayError(f"{self.weights.name} has no graph {graph!r}: {why}", allowed=self.names)
             path = inside(self.folder, str(self.table["files"][graph].get("file", "")), self.origin)
-            lent = self._check(path, self.table["files"][graph])
-            self._sessions[graph] = open_session(path, self.threads, lent)
+            shared = self._check(path, self.table["files"][graph])
+            self._sessions[graph] = open_session(path, self.threads, shared)
         return self._sessions[graph]
 
     def _check(self, path: Path, entry: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-        """Refuse a graph that is not the one that was written; give the tensors that other weights lend it."""
+        """Refuse a graph that is not the one that was written; give the tensors that are those of source weights."""
         found = read_graph_file(path)
         if file_digest(path) != entry.get("digest"):
             raise SeesayError(
                 f"the graph {path} is not the one that {self.origin.name} was written for", hint="seesay export"
             )
         check_opset(path, found.opset)
-        lent: dict[str, NDArray[Any]] = {}
+        shared: dict[str, NDArray[Any]] = {}
         for name, stored in found.stored.items():
             if not stored.location:
                 continue
-            lender, _, tensor = str(entry.get("lent", {}).get(name, "")).partition(":")
+            source, _, tensor = str(entry.get("shared", {}).get(name, "")).partition(":")
             own = tensor or name.removeprefix(MODEL).removesuffix(HALF)
-            if lender:
-                lent[name] = self._lent(path, lender, own, stored)
+            if source:
+                shared[name] = self._shared(path, source, own, stored)
                 continue
             inside(self.folder, stored.location, path)
             if stored.location != WEIGHTS:
@@ -151,7 +151,7 @@ class GraphFolder:
             if own == "embedding.weight" and stored.shape[0] != len(self.vocabulary):
                 raise SeesayError(f"the graph {path} knows {stored.shape[0]} words, {self.weights.name} has "
                                   f"{len(self.vocabulary)}")  # fmt: skip
-        return lent
+        return shared
 
     def _check_tensor(self, path: Path, name: str, stored: Stored, place: Place | None) -> None:
         wanted = (stored.shape, stored.offset, stored.length)
@@ -163,22 +163,29 @@ class GraphFolder:
                 hint=f"seesay export {self.weights.name} -o DIR",
             )
 
-    def _lent(self, path: Path, lender: str, tensor: str, stored: Stored) -> NDArray[Any]:
-        """A tensor of other weights, which lie beside these or came with the package."""
-        if not lender.isidentifier() and not all(part.isalnum() for part in lender.split("-")):
-            raise SeesayError(f"{self.origin}: {lender!r} is no name of weights")
-        beside = self.folder.parent / lender
-        folder = beside if (beside / WEIGHTS).is_file() else find(lender).folder
-        digest, wanted = file_digest(folder / WEIGHTS), self.weights.about.get("borrowed", {}).get(lender)
+    def _shared(self, path: Path, source: str, tensor: str, stored: Stored) -> NDArray[Any]:
+        """A tensor of source weights, which lie beside these or came with the package."""
+        wanted = source_weights(self.weights.about).get(source)
+        if wanted is None or Path(source).name != source:
+            raise SeesayError(f"{self.origin} does not name {source!r} among its source weights")
+        beside = self.folder.parent / source
+        folder = beside if (beside / WEIGHTS).is_file() else find(source).folder
+        digest = file_digest(folder / WEIGHTS)
         if digest != wanted:
             raise SeesayError(
-                f"{self.weights.name} was trained on top of {lender} {str(wanted)[:12]}, there is {digest[:12]}",
-                hint=f"seesay export {lender} {self.weights.name} -o DIR",
+                f"{self.weights.name} was trained on top of {source} {str(wanted)[:12]}, there is {digest[:12]}",
+                hint=f"seesay export {source} {self.weights.name} -o DIR",
             )
         place = read_places(folder / WEIGHTS).get(tensor)
         if place is None or place.shape != stored.shape:
-            raise SeesayError(f"the graph {path} wants {tensor} {stored.shape} of {lender}, which has none such")
+            raise SeesayError(f"the graph {path} wants {tensor} {stored.shape} of {source}, which has none such")
         return map_tensor(folder / WEIGHTS, place)
+
+
+def source_weights(about: Mapping[str, Any]) -> dict[str, str]:
+    """The weights that others share parts with, each with the digest that it had."""
+    found: dict[str, str] = about.get("source_weights") or about.get("borrowed") or {}
+    return found
 
 
 def inside(folder: Path, name: str, origin: Path) -> Path:
@@ -209,7 +216,7 @@ def file_digest(path: Path) -> str:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def open_session(path: Path, threads: int, lent: Arrays | None = None) -> Session:
+def open_session(path: Path, threads: int, shared: Arrays | None = None) -> Session:
     """Let ONNX Runtime open a graph; what it refuses is an error that names the file."""
     import onnxruntime
 
@@ -219,9 +226,9 @@ def open_session(path: Path, threads: int, lent: Arrays | None = None) -> Sessio
     options.log_severity_level = 4  # what goes wrong is raised, and not also printed
     # A thread that waits in a loop takes a core from everything else that a library does.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    if lent:
-        values = [onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array)) for array in lent.values()]
-        options.add_external_initializers(list(lent), values)
+    if shared:
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array)) for array in shared.values()]
+        options.add_external_initializers(list(shared), values)
     try:
         session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime has an exception of its own for every status, and none above them

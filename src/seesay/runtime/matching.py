@@ -14,7 +14,7 @@ from seesay.errors import SeesayError
 from seesay.images.io import open_image
 from seesay.images.regions import Boxes, fixed_regions, whole_and_grid
 from seesay.runtime.folder import GraphFolder
-from seesay.runtime.network import Floats, Network, PictureFeatures
+from seesay.runtime.network import Floats, ImageFeatures, Network
 from seesay.text.vocabulary import PAD, UNKNOWN
 
 Picture = Path | str | bytes | Image.Image
@@ -73,7 +73,7 @@ class Model:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Which features it needs of a picture: `pooled`, `map`, or the name of a region scheme."""
+        """Which features it needs of an image: `pooled`, `map`, or the name of a region scheme."""
         return tuple(self.graphs.table.get("outputs", ("pooled",)))
 
     @cached_property
@@ -85,8 +85,8 @@ class Model:
         digest = str(self.about["features"].get("digest", ""))
         return Network(self.graphs.folder.parent / name, digest=digest, threads=self.threads)
 
-    def features(self, images: Sequence[Picture]) -> PictureFeatures:
-        """Open pictures and run the network on them, one after the other."""
+    def features(self, images: Sequence[Picture]) -> ImageFeatures:
+        """Open images and run the network on them, one after the other."""
         schemes = [output for output in self.outputs if output not in _OUTPUTS]
         rows = [self.network.features([open_image(image, at_least=self.network.pixels)], schemes) for image in images]
 
@@ -96,17 +96,17 @@ class Model:
 
         pooled = join("pooled")
         if pooled is None:
-            raise SeesayError("there are no pictures", allowed="one or more")
-        return PictureFeatures(pooled, join("map"), join("parts"), join("classes"))
+            raise SeesayError("there are no images", allowed="one or more")
+        return ImageFeatures(pooled, join("map"), join("parts"), join("classes"))
 
-    def encode_images(self, features: PictureFeatures) -> Floats:
-        """What the model keeps of each picture: (n, …)."""
+    def encode_images(self, features: ImageFeatures) -> Floats:
+        """What the model keeps of each image: (n, …)."""
         given = {"pooled": features.pooled, "map": features.map, "parts": self._parts(features)}
         arrays = {name: array for name, array in given.items() if array is not None}
         found: Floats = self.graphs.open("images")(arrays)[0]
         return found
 
-    def _parts(self, features: PictureFeatures) -> Floats | None:
+    def _parts(self, features: ImageFeatures) -> Floats | None:
         schemes = [output for output in self.outputs if output not in _OUTPUTS]
         if features.parts is None and schemes and features.map is not None:
             return features.regions(fixed_regions(schemes[0]))
@@ -131,8 +131,8 @@ class Model:
         found: Floats = self.graphs.open("phrases")(self.word_rows(phrases or [""]))[0]
         return found[: len(phrases)]
 
-    def encode_regions(self, features: PictureFeatures, boxes: Boxes) -> Floats:
-        """The vectors of any regions of pictures whose maps are given: (n, N, D)."""
+    def encode_regions(self, features: ImageFeatures, boxes: Boxes) -> Floats:
+        """The vectors of any regions of images whose maps are given: (n, N, D)."""
         parts = self._parts(features)
         if parts is None:
             raise SeesayError(f"{self.name} does not look at regions", hint="seesay models")
@@ -140,7 +140,7 @@ class Model:
         return found
 
     def score(self, images: Floats, texts: Any, *, normalise: str = "marginal") -> Floats:
-        """How well each sentence fits each picture, from what the two encoders gave: (n_images, n_texts).
+        """How well each sentence fits each image, from what the two encoders gave: (n_images, n_texts).
 
         Args:
             normalise: As for `seesay.models.base.Captioner.score`; other models have no choice.
@@ -169,24 +169,24 @@ class Model:
         return max(1, _MEMORY // (4 * len(self.vocabulary))), 1
 
     def match(self, images: Picture | Sequence[Picture], sentences: str | Sequence[str]) -> Floats:
-        """Score every sentence against every picture: (n_images, n_texts)."""
+        """Score every sentence against every image: (n_images, n_texts)."""
         pictures = [images] if isinstance(images, Path | str | bytes | Image.Image) else list(images)
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
         if not pictures or not texts:
-            raise SeesayError("there is nothing to match", allowed="one or more pictures and sentences")
+            raise SeesayError("there is nothing to match", allowed="one or more images and sentences")
         return self.score(self.encode_images(self.features(pictures)), self.encode_texts(texts))
 
-    def heat_maps(self, features: PictureFeatures, phrases: Sequence[str]) -> NDArray[np.float64]:
-        """How well each cell of one picture's map suits each phrase: (n, h, w)."""
+    def heat_maps(self, features: ImageFeatures, phrases: Sequence[str]) -> NDArray[np.float64]:
+        """How well each cell of one image's map suits each phrase: (n, h, w)."""
         if len(features) != 1 or features.map is None:
-            raise ValueError(f"heat maps are of one picture with its map, not of {len(features)}")
+            raise ValueError(f"heat maps are of one image with its map, not of {len(features)}")
         _, height, width, _ = features.map.shape
         cells = self.encode_regions(features, whole_and_grid(height, width)[1:])[0]  # (h · w, D)
         heat: NDArray[np.float64] = (self.encode_phrases(phrases) @ cells.T).astype(np.float64)
         return heat.reshape(len(phrases), height, width)
 
     def start(self, images: Floats) -> State:
-        """The state of a captioner before any word was read, one row for each encoded picture."""
+        """The state of a captioner before any word was read, one row for each encoded image."""
         return tuple(self.graphs.open("start")({"images": images}))
 
     def step(self, state: State, words: NDArray[np.int64]) -> tuple[Floats, State]:
@@ -200,6 +200,6 @@ class Model:
         return self.graphs.open("step")
 
     def refine(self, images: Floats) -> Floats:
-        """What a captioner sees in encoded pictures, as vectors whose neighbours look alike to it: (n, D)."""
+        """What a captioner sees in encoded images, as vectors whose neighbours look alike to it: (n, D)."""
         found: Floats = self.graphs.open("refine")({"images": images})[0]
         return found

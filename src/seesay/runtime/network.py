@@ -19,11 +19,11 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class PictureFeatures:
-    """The features of pictures, as `seesay.images.features.Features` has them for torch.
+class ImageFeatures:
+    """The features of images, as `seesay.images.features.Features` has them for torch.
 
     Attributes:
-        pooled: (n, D), one vector a picture.
+        pooled: (n, D), one vector an image.
         map: (n, h, w, C), the final map.
         parts: (n, N, C), the means over the regions of a fixed scheme.
         classes: (n, 1000), ImageNet's logits, where the network has them.
@@ -38,7 +38,7 @@ class PictureFeatures:
         return len(self.pooled)
 
     def regions(self, boxes: Boxes) -> Floats:
-        """The mean of the map over each region, fractions of the picture (N, 4): (n, N, C)."""
+        """The mean of the map over each region, fractions of the image (N, 4): (n, N, C)."""
         if self.map is None:
             raise ValueError("these features hold no map")
         n, height, width, channels = self.map.shape
@@ -94,7 +94,7 @@ class Network:
         found = self.session({"pixels": pixels})
         return found[0], found[1], found[2] if len(found) > 2 else None
 
-    def features(self, images: Sequence[Image.Image], schemes: Sequence[str] = ()) -> PictureFeatures:
+    def features(self, images: Sequence[Image.Image], schemes: Sequence[str] = ()) -> ImageFeatures:
         """Features of opened photos, rounded to half precision as they are where they are stored.
 
         Args:
@@ -106,13 +106,13 @@ class Network:
         pooled = _half(vectors.reshape(n, n_views, -1).mean(1))
         logits = None if classes is None else classes.reshape(n, n_views, -1).mean(1)
         if self.crop == "ten-crop":
-            return PictureFeatures(pooled, classes=logits)
+            return ImageFeatures(pooled, classes=logits)
         by_view = maps.reshape(n, n_views, *maps.shape[1:])
         if self.crop == "mirror":
             by_view = np.stack([by_view[:, 0], by_view[:, 1, :, ::-1]], 1)
-        found = PictureFeatures(pooled, _half(by_view.mean(1)), classes=logits)
+        found = ImageFeatures(pooled, _half(by_view.mean(1)), classes=logits)
         parts = [_half(found.regions(fixed_regions(scheme))) for scheme in schemes]
-        return PictureFeatures(pooled, found.map, parts[0] if parts else None, logits)
+        return ImageFeatures(pooled, found.map, parts[0] if parts else None, logits)
 
 
 def _half(array: Floats) -> Floats:
