@@ -67,14 +67,10 @@ class LibraryWeights:
 
     @cached_property
     def vocabulary(self) -> Any:
-        """The words that the model has learned."""
-        from seesay.text.vocabulary import Vocabulary
+        """The words or subwords that the model reads."""
+        from seesay.text.tokenizer import read_tokenizer
 
-        path = self.folder / "vocabulary.json"
-        try:
-            return Vocabulary.from_json(path.read_text(encoding="utf-8"), str(path))
-        except (OSError, UnicodeDecodeError) as error:
-            raise SeesayError(f"cannot read {path}: {error}") from error
+        return read_tokenizer(self.folder)
 
     @cached_property
     def matcher(self) -> "Matcher":

@@ -20,7 +20,13 @@ def export(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
 ) -> None:
-    """Write the graphs of trained weights for ONNX Runtime, each compared with torch before it is kept."""
+    """Write the graphs of trained weights for ONNX Runtime, each compared with torch before it is kept.
+
+    \b
+    Examples:
+      seesay export vse mrnn -o graphs
+      seesay export vse -o graphs --precision int8 --photos ~/Pictures
+    """
     from seesay.errors import SeesayError
     from seesay.export.exporting import export_weights
 

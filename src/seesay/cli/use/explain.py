@@ -41,6 +41,12 @@ def explain(
     Excitation follows back what has excited the match score of an identifier; contrastive takes off what has excited
     the opposite. Alignment shows where each word's own vector fits the picture. Attention shows where sm-LSTM looks at
     each of its steps, with the two words that it reads.
+
+    \b
+    Examples:
+        seesay explain photo.jpg "a dog runs through the grass"
+        seesay explain photo.jpg "a red ball" --method alignment -o why.png
+        seesay explain photo.jpg "a red ball" --method attention --json
     """
     from seesay.errors import SeesayError
     from seesay.explainers.explaining import METHODS
@@ -60,7 +66,7 @@ def explain(
     chosen = model or METHODS[method]
     matcher = load(chosen)
     found = find(matcher, matcher.features([picture]), sentence, method)
-    if not any(word in matcher.vocabulary for word in found.words):
+    if not any(word in matcher.tokenizer for word in found.words):
         typer.echo(f"seesay: {chosen} knows no word of {sentence!r}: its weights mean nothing", err=True)
     rows = [(matcher, found)]
     if beside is not None:
