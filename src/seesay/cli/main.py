@@ -10,6 +10,7 @@ import typer
 from seesay.cli.help_text import join_lines
 from seesay.cli.research import data
 from seesay.cli.research.evaluate import evaluate
+from seesay.cli.research.export import export
 from seesay.cli.research.features import features
 from seesay.cli.research.magnitudes import magnitudes
 from seesay.cli.research.train import train
@@ -59,7 +60,7 @@ def main(
 
 for function in (
     *(demo, search, serve, caption, describe, ground, identify, explain, match, regions, neighbours, map, words),
-    *(magnitudes, index, models, doctor, evaluate, train, features),
+    *(magnitudes, index, models, doctor, evaluate, train, features, export),
 ):
     app.command()(function)
 app.add_typer(library.app, name="library")

@@ -260,8 +260,8 @@ class Captioner(Matcher):
     def predicted_rows(self, sentences: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         """What is read, what is to be predicted after each of it, both padded (n, T), and the lengths (n,)."""
         words, lengths = self.word_rows(sentences)
-        read = torch.cat([torch.full((len(words), 1), START), words], 1)
-        wanted = torch.cat([words, torch.full((len(words), 1), PAD)], 1)
+        read = torch.cat([words.new_full((len(words), 1), START), words], 1)
+        wanted = torch.cat([words, words.new_full((len(words), 1), PAD)], 1)
         wanted[torch.arange(len(words)), lengths] = END
         return read, wanted, lengths + 1
 
