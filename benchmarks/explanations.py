@@ -26,7 +26,7 @@ from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
 from seesay.explainers.excitation import fold_batch_norm, run
 from seesay.explainers.excitation_match import MEAN, match_saliency
 from seesay.explainers.regions import word_maps
-from seesay.grounding.heat import BLUR, point_at
+from seesay.grounding.heat import point_at
 from seesay.images.extraction import FeatureTable, features_of
 from seesay.images.features import Features, preprocess
 from seesay.images.io import open_image
@@ -103,7 +103,7 @@ def measure_pointing(
         maps["alignment (vse)"] = word_maps(embedding, features, own)
         maps["brightest place, no words"] = features.map.sum(3).expand(len(own), -1, -1).double().numpy()
         for name, found in maps.items():
-            points.setdefault(name, []).append(point_at(found, BLUR))
+            points.setdefault(name, []).append(point_at(found))
         points.setdefault("centre", []).append(np.full((len(own), 2), 0.5))
     order = [phrase for some in by_photo.values() for phrase in some]
     photos = np.array([phrase.item for phrase in order])

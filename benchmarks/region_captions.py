@@ -25,8 +25,8 @@ from seesay.images.extraction import FeatureTable, features_of
 from seesay.images.features import FeatureSpec
 from seesay.metrics.captions import perplexity
 from seesay.models.base import Weights
-from seesay.models.config import read_config
 from seesay.models.dvsa_captions import DVSACaptions, cut_regions, load_describer
+from seesay.system.tables import read_table
 from seesay.training.recipe import read_recipe
 
 RECIPE = Path(__file__).resolve().parents[1] / "recipes/dvsa-captions-tricks.toml"
@@ -54,7 +54,7 @@ def main() -> None:
         torch.set_num_threads(arguments.threads)
     dev = entities.attach(data.load("flickr8k").split("dev"), data.locate("flickr30k_entities"))
     phrases = [phrase for phrase in boxed_phrases(dev) if phrase.item < arguments.images]
-    spec = read_config(FeatureSpec, read_recipe(RECIPE).features, str(RECIPE))
+    spec = read_table(FeatureSpec, read_recipe(RECIPE).features, str(RECIPE))
     table = features_of(dev.images[: arguments.images], spec, ("pooled", "map"))
     rows: list[dict[str, Any]] = []
     for name in arguments.variants:

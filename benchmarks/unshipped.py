@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--split", default="test")
     arguments = parser.parse_args()
     settings = pretrained.find(arguments.like).about["captioning"]
-    pretrained.record_settings(arguments.weights, settings)
+    pretrained.record_table(arguments.weights, "captioning", settings)
     for task in arguments.task:
         evaluate(arguments.weights, arguments.data, arguments.split, task)
     weights = pretrained.read_about(arguments.weights)

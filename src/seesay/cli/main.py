@@ -12,6 +12,7 @@ from seesay.cli.research.evaluate import evaluate
 from seesay.cli.research.features import features
 from seesay.cli.research.magnitudes import magnitudes
 from seesay.cli.research.train import train
+from seesay.cli.research.tune import tune
 from seesay.cli.use import library
 from seesay.cli.use.caption import caption
 from seesay.cli.use.demo import demo
@@ -56,7 +57,7 @@ def main(
 
 for command in (
     *(demo, search, serve, caption, describe, ground, identify, explain, match, regions, neighbours, map, words),
-    *(magnitudes, index, models, evaluate, train, features),
+    *(magnitudes, index, models, evaluate, train, tune, features),
 ):
     app.command()(command)
 app.add_typer(library.app, name="library")

@@ -140,7 +140,10 @@ class CalibrationReport:
             "before": round(self.before, 4),
             "after": round(self.after, 4),
             **{
-                name: [{"said": round(b["said"], 4), "true": round(b["true"], 4), "n": b["n"]} for b in bins]
+                name: [
+                    {"predicted": round(b["predicted"], 4), "observed": round(b["observed"], 4), "n": b["n"]}
+                    for b in bins
+                ]
                 for name, bins in (("bins_before", self.bins_before), ("bins_after", self.bins_after))
             },
         }
@@ -181,9 +184,11 @@ def plot_reliability(reports: dict[str, CalibrationReport], title: str, path: Pa
             (report.bins_before, report.before, "before", ":"),
             (report.bins_after, report.after, "after", "-"),
         ):
-            said, true = ([100 * row[key] for row in bins] for key in ("said", "true"))
+            predicted, observed = ([100 * row[key] for row in bins] for key in ("predicted", "observed"))
             label = f"{name}, {when}: error {100 * error:.1f} %"
-            axes.plot(said, true, color=colour, linestyle=style, linewidth=2, marker="o", markersize=4, label=label)
+            axes.plot(
+                predicted, observed, color=colour, linestyle=style, linewidth=2, marker="o", markersize=4, label=label
+            )
     axes.set_xlim(0, 100)
     axes.set_ylim(0, 100)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f} %")

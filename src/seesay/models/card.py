@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from seesay.models.tuning import card_lines
+
 TERMS = {
     "flickr8k": "Flickr8K: photos and captions for research use",
     "coco": "MS COCO captions: CC BY 4.0; photos under their Flickr licences",
@@ -67,6 +69,8 @@ def write_card(about: Mapping[str, Any]) -> str:
         ...
     """
     features = about["features"]
+    if not features:
+        return _ensemble_card(about)
     lines = [
         f"# {about['name']}",
         "",
@@ -101,6 +105,7 @@ def write_card(about: Mapping[str, Any]) -> str:
         lines += [f"It stands on {lenders}, from which it borrows what stayed as it was in training.", ""]
     if pruned := about.get("pruned"):
         lines += [f"Words that were seen fewer than {pruned['min_count']} times were taken out after training.", ""]
+    lines += card_lines(about)
     if figures := about.get("figures"):
         lines += ["## Measured", "", *_measured(figures)]
         command = f"seesay evaluate {about['name']} --data DATA --split SPLIT"
@@ -115,6 +120,13 @@ def write_card(about: Mapping[str, Any]) -> str:
             "",
         ]
     return "\n".join(lines)
+
+
+def _ensemble_card(about: Mapping[str, Any]) -> str:
+    members = ", ".join(f"`{member['name']}`" for member in about["members"])
+    what = f"An ensemble: the standardised scores of {members}, weighted and added up."
+    lines = [f"# {about['name']}", "", f"{what} This card is written from `config.json`.", ""]
+    return "\n".join([*lines, *card_lines(about)])
 
 
 def summarise(report: Mapping[str, Any]) -> str:

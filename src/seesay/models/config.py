@@ -1,13 +1,9 @@
 """What the configurations of all models have to keep to."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import fields
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from seesay.errors import SeesayError
-
-ConfigType = TypeVar("ConfigType")
 
 
 def check_config(
@@ -52,35 +48,3 @@ def check_directions(dim: int) -> None:
     """Refuse a width that the two directions of an encoder cannot share."""
     if dim % 2:
         raise SeesayError(f"config.dim is {dim}, odd, and the encoder has two directions", allowed="even")
-
-
-def read_config(config_type: type[ConfigType], table: dict[str, Any], origin: str) -> ConfigType:
-    """A model's frozen dataclass from a table; an unknown key is answered with the valid ones.
-
-    Example:
-        >>> from dataclasses import dataclass
-        >>> @dataclass(frozen=True)
-        ... class Config:
-        ...     dim: int = 8
-        >>> read_config(Config, {"dim": 4}, "config.json")
-        Config(dim=4)
-    """
-    valid = {field.name: field for field in fields(config_type)}  # type: ignore[arg-type]
-    for key, value in table.items():
-        if key not in valid:
-            raise SeesayError(f"{origin}: there is no key {key!r} for this model", allowed=valid)
-        wanted = cast(type, valid[key].type)
-        fits = isinstance(value, wanted) or (wanted is float and isinstance(value, int))
-        if not fits or (isinstance(value, bool) and wanted is not bool):  # a bool is an int to Python
-            raise SeesayError(f"{origin}: {key} is {value!r}", allowed=f"a value of type {wanted.__name__}")
-    with named_in_errors(origin):
-        return config_type(**table)
-
-
-@contextmanager
-def named_in_errors(origin: str) -> Iterator[None]:
-    """Put the file or section at fault in front of what an error says."""
-    try:
-        yield
-    except SeesayError as error:
-        raise SeesayError(f"{origin}: {error.what}", allowed=error.allowed, hint=error.hint) from error

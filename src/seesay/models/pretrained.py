@@ -5,7 +5,7 @@ config.json        family, configuration, features, data, recipe, measured figur
 vocabulary.json    the words
 card.md            the same in plain words, written from config.json
 
-Some models leave more beside them: phrases, n-grams, how near to everything vectors are (`seesay.models.popularity`).
+Some models leave more beside them: phrases, n-grams, hubness (`seesay.models.hubness`).
 """
 
 import json
@@ -22,13 +22,14 @@ from seesay.images.backbones import file_digest
 from seesay.images.features import FeatureSpec
 from seesay.models.base import Captioner, Matcher, Weights, config_table, family_class
 from seesay.models.card import write_card
-from seesay.models.config import named_in_errors, read_config
+from seesay.models.weights import ENSEMBLE
 from seesay.models.weights import FORMAT as FORMAT
 from seesay.models.weights import PACKAGED as PACKAGED
 from seesay.models.weights import find as find
 from seesay.models.weights import installed as installed
 from seesay.models.weights import read_about as read_about
 from seesay.system.files import replace_atomically
+from seesay.system.tables import named_in_errors, read_table
 from seesay.text.vocabulary import Vocabulary
 
 Kind = TypeVar("Kind", bound=Matcher)
@@ -48,16 +49,16 @@ def load(name: str | Path) -> Matcher:
         >>> model.encode_texts(["a dog runs"]).shape[0]
         1
     """
-    weights = find(name)
+    weights = _find_model(name)
     folder, about = weights.folder, weights.about
     origin = str(folder / "config.json")
     with named_in_errors(origin):
         kind = family_class(about["family"])
-    config = read_config(kind.config_type, about["config"], origin)
+    config = read_table(kind.config_type, about["config"], origin)
     vocabulary = _read_vocabulary(folder / "vocabulary.json", about.get("vocabulary"))
     described = dict(about["features"])
     digest = described.pop("digest", None)
-    spec = read_config(FeatureSpec, described, origin)
+    spec = read_table(FeatureSpec, described, origin)
     if spec.backbone.startswith("efficientnet") and digest != spec.digest:
         raise SeesayError(
             f"{weights.name} was trained on features of {spec.backbone} {str(digest)[:12]}, installed is "
@@ -89,7 +90,7 @@ def load_kind(name: str | Path, wanted: type[Kind], lack: str) -> Kind:
     Raises:
         SeesayError: The weights are of another kind; those that are of this one are named.
     """
-    weights = find(name)
+    weights = _find_model(name)
     with named_in_errors(str(weights.folder / "config.json")):
         kind = family_class(weights.about["family"])
     if not issubclass(kind, wanted):
@@ -98,6 +99,17 @@ def load_kind(name: str | Path, wanted: type[Kind], lack: str) -> Kind:
             f"{weights.name} {lack}", allowed=able or "the folder of weights that were trained", hint="seesay models"
         )
     return cast(Kind, load(name))
+
+
+def _find_model(name: str | Path) -> Weights:
+    weights = find(name)
+    if weights.about["family"] == ENSEMBLE:
+        raise SeesayError(
+            f"{weights.name} is an ensemble, which can match and nothing else",
+            allowed=[other.name for other in installed()],
+            hint=f"seesay match --ensemble {name}",
+        )
+    return weights
 
 
 def _borrow(model: Matcher, weights: Weights) -> list[str]:
@@ -177,21 +189,32 @@ def save(folder: Path, model: Matcher, about: dict[str, Any]) -> Weights:
     with replace_atomically(folder / "model.safetensors") as temporary:
         save_file(tensors, temporary)
     _write_text(folder / "vocabulary.json", model.vocabulary.to_json())
-    return _write_about(folder, described)
+    return write_about(folder, described)
 
 
 def record_figures(folder: Path, key: str, figures: dict[str, Any]) -> Weights:
     """Keep a measured report with the weights, under `data/split`, and renew the card."""
     about = read_about(folder).about
-    return _write_about(folder, {**about, "figures": {**about.get("figures", {}), key: figures}})
+    return write_about(folder, {**about, "figures": {**about.get("figures", {}), key: figures}})
 
 
-def record_settings(folder: Path, captioning: dict[str, Any]) -> Weights:
-    """Keep with the weights how captions are written (`seesay.captioning.settings.Settings`), as dev has chosen."""
-    return _write_about(folder, {**read_about(folder).about, "captioning": captioning})
+def record_table(folder: Path, section: str, table: Any, tuned: dict[str, Any] | None = None) -> Weights:
+    """Keep a table that was chosen after training, with the record of how, and renew the card.
+
+    Args:
+        section: Its name; `cascade.calibration` is inside of `cascade`.
+        tuned: See `seesay.models.tuning`.
+    """
+    about = read_about(folder).about
+    *above, key = section.split(".")
+    changed = {**about, above[0]: {**about[above[0]], key: table}} if above else {**about, key: table}
+    if tuned is not None:
+        changed["tuned"] = {**about.get("tuned", {}), key: tuned}
+    return write_about(folder, changed)
 
 
-def _write_about(folder: Path, about: dict[str, Any]) -> Weights:
+def write_about(folder: Path, about: dict[str, Any]) -> Weights:
+    """Write config.json, and the card from it."""
     _write_text(folder / "card.md", write_card(about))
     _write_text(folder / "config.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
     return Weights(folder, about)

@@ -9,6 +9,8 @@ from seesay.errors import SeesayError
 
 FORMAT = 1
 PACKAGED = Path(__file__).parents[1] / "weights"
+ENSEMBLE = "ensemble"
+"""The family of a folder that names other weights and has none of its own (`seesay.models.ensemble`)."""
 
 _NEEDED = {"format": int, "name": str, "family": str, "config": dict, "features": dict}
 
@@ -41,9 +43,9 @@ class Weights:
 
 
 def installed() -> list[Weights]:
-    """The weights that came with the package, by name."""
+    """The weights that came with the package, by name; an ensemble is none of its own."""
     folders = sorted(path.parent for path in PACKAGED.glob("*/config.json"))
-    return [read_about(folder) for folder in folders]
+    return [found for found in map(read_about, folders) if found.about["family"] != ENSEMBLE]
 
 
 def find(name: str | Path) -> Weights:

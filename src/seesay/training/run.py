@@ -15,10 +15,10 @@ from seesay.images.extraction import features_of
 from seesay.images.features import FeatureSpec
 from seesay.models import pretrained
 from seesay.models.base import Captioner, Weights, family_class
-from seesay.models.config import read_config
 from seesay.models.hmlstm import HMLSTM
 from seesay.models.identifier import Identifier
 from seesay.system.progress import Progress
+from seesay.system.tables import read_table
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.alternating import AlternatingTask
 from seesay.training.captioning import CaptioningTask
@@ -40,8 +40,8 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningT
     Everything that can be refused is refused here, before the first step.
     """
     kind = family_class(recipe.model)
-    config = read_config(kind.config_type, recipe.config, f"recipe {recipe.name} [config]")
-    spec = read_config(FeatureSpec, recipe.features, f"recipe {recipe.name} [features]")
+    config = read_table(kind.config_type, recipe.config, f"recipe {recipe.name} [config]")
+    spec = read_table(FeatureSpec, recipe.features, f"recipe {recipe.name} [features]")
     outputs = kind.outputs_for(config)
     sources = [
         read_snippets(source, spec)

@@ -59,7 +59,7 @@ def evaluate(
     ] = None,
     ensemble: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Retrieval by weights together: their names, an ensemble.json, or shipped."),
+        typer.Option(metavar="NAMES", help="Evaluate an ensemble: comma-separated weights, its folder, or shipped."),
     ] = None,
     entities: Annotated[
         str | None, typer.Option(metavar="DATA", help="Grounding: boxes of phrases, such as flickr30k_entities.")
@@ -91,6 +91,7 @@ def evaluate(
     from seesay.cli.ensembles import evaluate_together, name_members
     from seesay.cli.progress import progress_bar
     from seesay.cli.reporting import finish, require_writable
+    from seesay.evaluation.ensembles import describe_ensemble
     from seesay.evaluation.protocols import find_protocol, read_measured
     from seesay.evaluation.report import build_report, figures_to_record
     from seesay.models import pretrained
@@ -117,9 +118,9 @@ def evaluate(
     if together is not None:
         chosen, found = evaluate_together(together, whole, collection, wanted, options)
         report = build_report([found], about, collection, split, command=_command_line(options))
-        finish(report | {"model": chosen.describe()}, ["retrieval"], [found], folder, as_json)
+        finish(report | {"model": describe_ensemble(chosen)}, ["retrieval"], [found], folder, as_json)
         if folder is not None:
-            chosen.write(folder / "ensemble.json")
+            chosen.write(folder / "ensemble")
         return
     model = pretrained.load(about.folder)
     tasks = _choose_tasks(model, about.name, {**options, "page": page})

@@ -94,8 +94,10 @@ def _find(
 
     from seesay.drawing.overlay import Mark, Word, colour_of
     from seesay.grounding.heat import best_boxes, box_overlaps, heat_maps, point_at
+    from seesay.grounding.tuned import grounding_of
     from seesay.text.tokens import tokenize
 
+    how = grounding_of(aligner)
     features = aligner.features([picture])
     with torch.inference_mode():
         vectors = aligner.encode_phrases(phrases)
@@ -104,12 +106,12 @@ def _find(
     parts: list[Part] = []
     marks: list[Mark] = []
     words: list[Word] = []
-    for row, (phrase, overlaps) in enumerate(zip(phrases, box_overlaps(heats, boxes), strict=True)):
+    for row, (phrase, overlaps) in enumerate(zip(phrases, box_overlaps(heats, boxes, **how.rule), strict=True)):
         tokens = tokenize(phrase)
         _note_unknown(aligner, phrase, tokens)
         for rank, place in enumerate(best_boxes(overlaps, boxes, n)):
             label = phrase if n == 1 else f"{phrase} {rank + 1}"
-            point = point_at(heats[row : row + 1])[0]
+            point = point_at(heats[row : row + 1], how.blur)[0]
             parts.append(_part(phrase, boxes[place], float(scores[row, place]), point, _unknown(aligner, tokens)))
             marks.append(Mark(boxes[place], label, colour_of(row)))
         words += [Word(phrase, colour_of(row))]
@@ -129,9 +131,11 @@ def _align(
     from seesay.errors import SeesayError
     from seesay.grounding.chains import align_words
     from seesay.grounding.heat import heat_maps, point_at
+    from seesay.grounding.tuned import grounding_of
     from seesay.text.function_words import name_things
     from seesay.text.tokens import tokenize
 
+    how = grounding_of(aligner)
     features = aligner.features([picture])
     with torch.inference_mode():
         texts = aligner.encode_texts([sentence])
@@ -145,7 +149,7 @@ def _align(
     _note_unknown(aligner, sentence, tokens)
     named = zip(tokens, name_things(tokens), strict=True)
     laid = [names and token in aligner.vocabulary for token, names in named]
-    found: list[Segment] = align_words(heats, boxes, laid=laid)
+    found: list[Segment] = align_words(heats, boxes, laid=laid, settings=how)
     least = _FAINT * max(part.gain for part in found)
     for part in found:
         text = " ".join(tokens[part.first : part.last])
@@ -154,7 +158,7 @@ def _align(
         words += [Word(token, colour) for token in tokens[part.first : part.last]]
         if colour is not None:
             marks.append(Mark(boxes[part.region], text, colour))
-            point = point_at(heats[part.first : part.last].sum(0, keepdims=True))[0]
+            point = point_at(heats[part.first : part.last].sum(0, keepdims=True), how.blur)[0]
             unknown = _unknown(aligner, tokens[part.first : part.last])
             parts.append(_part(text, boxes[part.region], part.score, point, unknown))
     return parts, marks, words, heats

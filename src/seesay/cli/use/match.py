@@ -21,7 +21,7 @@ def match(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Instead of one model: shipped, or an ensemble.json of seesay evaluate --ensemble.",
+            help="Instead of one model: shipped, or the folder of an ensemble.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -47,7 +47,7 @@ def match(
     from seesay.text.tokens import tokenize
 
     if ensemble is not None:
-        from seesay.evaluation.ensembles import read_ensemble
+        from seesay.models.ensemble import read_ensemble
 
         together = read_ensemble(ensemble)
         model, matcher = together.name, load(together.members[0].name)

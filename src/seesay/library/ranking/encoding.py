@@ -1,6 +1,5 @@
 """From photos and sentences to vectors, with trained weights; torch is loaded when the first photo needs it."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
@@ -14,6 +13,8 @@ from seesay.errors import SeesayError
 from seesay.library.ranking.calibration import Calibration, content_words
 from seesay.library.types import Fingerprint, Tags, Vector
 from seesay.models import weights
+from seesay.models.tuning import tuned_table, weights_digest
+from seesay.settings.tags import TagSettings
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -36,6 +37,10 @@ class Encoder(Protocol):
     @property
     def calibration(self) -> Calibration | None:
         """How a cosine becomes a probability, where that has been measured."""
+
+    @property
+    def tag_settings(self) -> TagSettings:
+        """How much tags count for words that the model has hardly seen."""
 
     @property
     def pixels(self) -> int:
@@ -65,6 +70,7 @@ class WeightsEncoder:
         self.name = str(name)
         found = weights.find(name)
         self.folder, self.about = found.folder.resolve(), found.about
+        self.weights = weights.Weights(self.folder, self.about)
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -79,17 +85,17 @@ class WeightsEncoder:
         )
 
     def _digest(self) -> str:
-        path = self.folder / "model.safetensors"
-        try:
-            with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()[:16]
-        except OSError as error:
-            raise SeesayError(f"cannot read the weights {path}: {error.strerror or error}") from error
+        return weights_digest(self.folder)[:16]
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        found = self.about.get("calibration")
+        found = tuned_table(self.weights, "calibration")
         return Calibration.from_table(found, str(self.folder / "config.json")) if found else None
+
+    @cached_property
+    def tag_settings(self) -> TagSettings:
+        found = tuned_table(self.weights, "tags")
+        return TagSettings.from_table(found or {}, str(self.folder / "config.json"))
 
     @cached_property
     def vocabulary(self) -> Any:

@@ -33,7 +33,7 @@ class Sentence:
 def read_sentence(encoder: Encoder, text: str) -> Sentence:
     """A part of a query as a person has written it."""
     counts = encoder.count_words(text)
-    vector, clues = encoder.encode_text(text), find_clues(counts)
+    vector, clues = encoder.encode_text(text), find_clues(counts, encoder.tag_settings)
     if clues and not any(counts.values()):
         vector = np.zeros_like(vector)  # words that were never seen have no direction
     return Sentence(vector, len(counts), clues, text)

@@ -15,6 +15,8 @@ from seesay.library.ranking.cascade import Blend, Boxes, Rescorer
 from seesay.library.ranking.encoding import Encoder, WeightsEncoder
 from seesay.library.types import Fingerprint, Tags, Vector
 from seesay.models import weights
+from seesay.models.tuning import check_digests, tuned_table
+from seesay.settings.blend import NORMALISATION
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -24,8 +26,18 @@ if TYPE_CHECKING:
     from seesay.models.aligner import Aligner
     from seesay.models.base import Captioner
 
-NORMALISATION = "mean-image"
-"""How a captioner's scores of different sentences are made alike: one more picture, which is nothing in particular."""
+
+def read_blend(found: weights.Weights) -> Blend:
+    """How a stage counts, as its config.json says.
+
+    Raises:
+        SeesayError: There is no such table, or it was chosen beside other weights.
+    """
+    table = tuned_table(found, "cascade")
+    blend = Blend.from_table(table, str(found.folder / "config.json"))
+    if blend.calibration:
+        check_digests(found, "calibration")
+    return blend
 
 
 class WeightsRescorer(ABC):
@@ -35,8 +47,7 @@ class WeightsRescorer(ABC):
 
     def __init__(self, name: str | Path, blend: Blend | None = None) -> None:
         self.encoder = WeightsEncoder(name)
-        found = self.encoder.about.get("cascade")
-        self.blend = blend or Blend.from_table(found, str(self.encoder.folder / "config.json"))
+        self.blend = blend or read_blend(self.encoder.weights)
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -160,9 +171,8 @@ def find_stages(first: str) -> tuple[WeightsRescorer, ...]:
     installed = {found.folder.name: found for found in weights.installed()}
     stages: list[WeightsRescorer] = []
     for name, kind in DEFAULTS:
-        table = installed[name].about.get("cascade") if name in installed else None
-        if table:
-            blend = Blend.from_table(table, str(installed[name].folder / "config.json"))
+        if name in installed and installed[name].about.get("cascade"):
+            blend = read_blend(installed[name])
             if blend.after == (first, *(stage.fingerprint.model for stage in stages)):
                 stages.append(kind(name, blend))
     return tuple(stages)

@@ -1,55 +1,92 @@
 """Reading a table, as it comes from TOML or JSON, into a dataclass whose fields say what is allowed."""
 
 import difflib
-from collections.abc import Mapping
+import math
+import types
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, field, fields, is_dataclass
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from seesay.errors import SeesayError
+
+Table = TypeVar("Table")
+_PLAIN: Field[Any] = field()  # of an entry of a list, which has no limits of its own
 
 
 def key(default: Any, **limits: Any) -> Any:
     """A field with a default and limits; a required key is written `field(metadata={...})`, which mypy understands.
 
-    The limits are `one_of` (names), `above`, `at_least`, `below`, and `filled` (neither empty nor blank).
+    The limits are `one_of` (names), `above`, `at_least`, `at_most`, `below`, and `filled` (neither empty nor blank).
     """
     return field(default=default, metadata=limits)
 
 
-def read_table(cls: type[Any], table: Any, origin: str, prefix: str = "") -> Any:
+def read_table(cls: type[Table], table: Any, origin: str, prefix: str = "", *, remarks: bool = False) -> Table:
     """Build the dataclass `cls` from a table, with its tables inside.
 
     Args:
         origin: Where the table comes from, named in errors.
         prefix: The path of this table inside the whole, with its dot.
+        remarks: Ignore keys that are no fields, as of a table that also says where it comes from.
 
     Raises:
         SeesayError: A key is unknown or missing, a type is wrong or a value outside its limits.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True)
+        ... class Config:
+        ...     dim: int = 8
+        >>> read_table(Config, {"dim": 4}, "config.json")
+        Config(dim=4)
+        >>> read_table(Config, {"dims": 4}, "config.json")
+        Traceback (most recent call last):
+        seesay.errors.SeesayError: config.json: there is no key 'dims'; did you mean 'dim'?
+          allowed: dim
     """
+    known = {spec.name: spec for spec in fields(cls)}  # type: ignore[arg-type]
     if not isinstance(table, Mapping):
-        raise SeesayError(f"{origin}: {prefix.rstrip('.')} is a table of keys, not {table!r}")
-    known = {spec.name: spec for spec in fields(cls)}
-    types = get_type_hints(cls)
+        raise SeesayError(f"{origin}: {prefix.rstrip('.')} is a table of keys, not {table!r}", allowed=known)
+    hints = get_type_hints(cls)
     for name in table:
-        if name not in known:
+        if name not in known and not remarks:
             near = difflib.get_close_matches(name, known, n=1)
             meant = f"; did you mean '{prefix}{near[0]}'?" if near else ""
             raise SeesayError(f"{origin}: there is no key '{prefix}{name}'{meant}", allowed=known)
     values = {}
     for name, spec in known.items():
         if name in table:
-            values[name] = _read_value(types[name], spec, table[name], origin, f"{prefix}{name}")
+            values[name] = _read_value(hints[name], spec, table[name], origin, f"{prefix}{name}", remarks)
         elif spec.default is MISSING and spec.default_factory is MISSING:
-            raise SeesayError(f"{origin}: the key '{prefix}{name}' is missing", allowed=_describe(types[name], spec))
-    return cls(**values)
+            raise SeesayError(f"{origin}: the key '{prefix}{name}' is missing", allowed=_describe(hints[name], spec))
+    with named_in_errors(origin):  # a dataclass may check what keys are together
+        return cls(**values)
 
 
-def _read_value(kind: Any, spec: Field[Any], value: Any, origin: str, path: str) -> Any:
+@contextmanager
+def named_in_errors(origin: str) -> Iterator[None]:
+    """Put the file or section at fault in front of what an error says."""
+    try:
+        yield
+    except SeesayError as error:
+        if error.what.startswith(f"{origin}: "):
+            raise
+        raise SeesayError(f"{origin}: {error.what}", allowed=error.allowed, hint=error.hint) from error
+
+
+def _read_value(kind: Any, spec: Field[Any], value: Any, origin: str, path: str, remarks: bool) -> Any:
+    if get_origin(kind) is types.UnionType:  # of something and None
+        if value is None:
+            return None
+        kind = next(part for part in get_args(kind) if part is not type(None))
     if is_dataclass(kind) and isinstance(kind, type):
-        return read_table(kind, value, origin, f"{path}.")
+        return read_table(kind, value, origin, f"{path}.", remarks=remarks)
     if get_origin(kind) is tuple and isinstance(value, list | tuple):
         entry = get_args(kind)[0]
-        value = tuple(read_table(entry, item, origin, f"{path}.{place}.") for place, item in enumerate(value))
+        value = tuple(
+            _read_value(entry, _PLAIN, item, origin, f"{path}.{place}", remarks) for place, item in enumerate(value)
+        )
     elif kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     plain = get_origin(kind) or kind
@@ -73,13 +110,14 @@ def _check_plain(value: Any, origin: str, path: str) -> None:
 
 
 def _within(limits: Mapping[str, Any], value: Any) -> bool:
-    """Comparisons are written so that nan fails them."""
-    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+    """Infinity and nan lie within no limits."""
+    if isinstance(value, float) and not math.isfinite(value):
         return False
     return (
         ("one_of" not in limits or value in limits["one_of"])
         and ("above" not in limits or value > limits["above"])
         and ("at_least" not in limits or value >= limits["at_least"])
+        and ("at_most" not in limits or value <= limits["at_most"])
         and ("below" not in limits or value < limits["below"])
         and (not limits.get("filled") or bool(value.strip() if isinstance(value, str) else value))
     )
@@ -90,9 +128,15 @@ def _describe(kind: Any, spec: Field[Any]) -> str:
     if "one_of" in limits:
         return ", ".join(limits["one_of"])
     plain = get_origin(kind) or kind
-    words = {str: "text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list of tables"}
+    words = {str: "text", int: "a whole number", float: "a number", bool: "true or false", tuple: "a list"}
     parts = [words.get(plain, "a table of keys")]
-    parts += [f"{name.replace('_', ' ')} {limits[name]}" for name in ("above", "at_least", "below") if name in limits]
+    if plain is tuple and is_dataclass(get_args(kind)[0]):
+        parts = ["a list of tables"]
+    parts += [
+        f"{name.replace('_', ' ')} {limits[name]}"
+        for name in ("above", "at_least", "at_most", "below")
+        if name in limits
+    ]
     if limits.get("filled"):
         parts.append("that is not empty")
     return " ".join(parts)
