@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from seesay.data import Collection
-from seesay.evaluation.ensembles import Scored, score_members
+from seesay.evaluation.ensembles import score_members
 from seesay.images.backbones import file_digest
 from seesay.models.base import Weights
+from seesay.models.ensemble import Scored
 from seesay.models.hubness import find_hubness
 from seesay.models.pretrained import find
 from seesay.training.recipe import Recipe

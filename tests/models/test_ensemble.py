@@ -63,9 +63,7 @@ def test_the_shipped_one_has_a_folder_of_its_own_and_is_no_model() -> None:
     assert is_ensemble("shipped")
     assert not is_ensemble("vse")
     assert "ensemble" not in [weights.name for weights in installed()]
-    with pytest.raises(
-        SeesayError, match=r"is an ensemble, which can match and nothing else\n  allowed: dvsa"
-    ):
+    with pytest.raises(SeesayError, match=r"is an ensemble, which can match and nothing else\n  allowed: dvsa"):
         load("ensemble")
 
 
