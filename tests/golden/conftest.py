@@ -121,6 +121,7 @@ def normalise(text: str, places: dict[str, str]) -> str:
         text = text.replace(place, places[place])
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\+00:00", "<now>", text)
     text = re.sub(r'"seconds": (\{[^}]*\}|[\d.]+)', '"seconds": <seconds>', text)
+    text = re.sub(r"\b\d+\.\d+ s\b", "<seconds> s", text)
     text = re.sub(r'"id": \d+', '"id": <id>', text)  # in the order in which the file system lists photos
     text = re.sub(r'"(seesay|torch)": "\d[^"]*"', r'"\1": "<version>"', text)
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
