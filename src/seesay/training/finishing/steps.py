@@ -1,7 +1,7 @@
 """The steps of `seesay tune`: each reads a dev split and chooses one table of trained weights."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -157,6 +157,9 @@ def propose_cascade(weights: Weights, request: Request) -> Proposal:
     request.tell(f"scores of {', '.join(after)} are there")
     own = score_texts(load(weights.folder), photos, texts)
     blend, found = cascade.choose_blend(before, own, owners, after)
+    if weights.about.get("cascade"):
+        present = read_blend(str(weights.folder))
+        blend = present if replace(present, calibration=None) == blend else blend  # another blend needs another curve
     figures = {"before": cascade.recalls(before, owners), "with it": found}
     return Proposal("cascade", blend.to_table(), photos.name, after, figures)
 
