@@ -32,7 +32,7 @@ SWEEPS = {
     },  # of which the second is the paper's
     "forms": {
         "joint": [],
-        "attention as published": ["config.attention=printed"],
+        "attention as published": ["config.attention=paper"],
         "two-way MLP": ["config.similarity=sum"],
         "hinge": ["loss.name=hinge-sum", "loss.margin=0.2"],
         "hinge, hardest": ["loss.name=hinge-hardest", "loss.margin=0.2"],

@@ -22,7 +22,7 @@ from seesay import data
 from seesay.data.examples import Examples
 from seesay.images.extraction import features_of
 from seesay.images.features import FeatureSpec
-from seesay.models.base import family_class
+from seesay.models.registry import family_class
 from seesay.system.tables import read_table
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.loop import train

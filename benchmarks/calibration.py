@@ -18,11 +18,11 @@ import numpy as np
 
 from recording import parse_arguments, record
 from seesay import data
-from seesay.library.ranking.calibration import WORDS, content_words
+from seesay.library.ranking.calibration import WORDS
 from seesay.models.pretrained import load
-from seesay.models.tuning import tuned_table
-from seesay.models.weights import find
+from seesay.models.weights import find, tuned_table
 from seesay.settings.calibration import Calibration
+from seesay.text.function_words import content_words
 from seesay.training.finishing.calibration import Queries, gather_queries, precisions
 from seesay.training.finishing.scores import Scores, read_blend, score_texts
 

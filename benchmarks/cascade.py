@@ -22,10 +22,8 @@ from recording import parse_arguments, record
 from seesay import data
 from seesay.data.collection import Collection
 from seesay.library.library import Library
-from seesay.library.ranking.rescoring import AlignerRescorer, CaptionerRescorer, WeightsRescorer
 from seesay.library.ranking.search import Result
-from seesay.models.base import Captioner
-from seesay.models.pretrained import load
+from seesay.library.stages import open_stage
 from seesay.settings.blend import Blend
 from seesay.training.finishing.cascade import AT, recalls
 from seesay.training.finishing.scores import read_blend, score_stages
@@ -61,7 +59,7 @@ def read_dev(names: Sequence[str], photos: Collection, limit: int | None) -> lis
 def measure(names: Sequence[str], blends: Sequence[Blend], photos: Collection, limit: int | None) -> dict[str, Any]:
     """What a library of a split's photos finds, by more and more stages, and how long a query takes."""
     queries = [(item.image.name, text) for item in photos.items if item.image for text in item.sentences][:limit]
-    later = [rescorer(name, blend) for name, blend in zip(names[1:], blends, strict=True)]
+    later = [open_stage(name, blend) for name, blend in zip(names[1:], blends, strict=True)]
     with TemporaryDirectory() as folder:
         place, shown = Path(folder) / "library", Path(folder) / "photos"
         shown.mkdir()
@@ -85,11 +83,6 @@ def measure(names: Sequence[str], blends: Sequence[Blend], photos: Collection, l
         stage: {**shares(np.array(ranks[stage])), "milliseconds": round(1000 * float(np.median(seconds[stage])), 2)}
         for stage in stages
     }
-
-
-def rescorer(name: str, blend: Blend) -> WeightsRescorer:
-    captions = isinstance(load(name), Captioner)
-    return CaptionerRescorer(name, blend) if captions else AlignerRescorer(name, blend)
 
 
 def rank_of(name: str, results: Sequence[Result]) -> int:

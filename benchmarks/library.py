@@ -45,13 +45,13 @@ SEARCH = "from seesay.cli.main import run; run(['search', {query!r}, '--no-index
 WITH_TORCH = """
 from seesay.library.library import Library
 from seesay.models.pretrained import load
-from seesay.library.ranking.query import Parts, Sentence
+from seesay.library.ranking.query import Query, Sentence
 from seesay.library.ranking.search import find_photos
 from seesay.library.types import Filter
 import numpy, torch
 with Library({place!r}) as library, torch.inference_mode():
     vector = load("vse").encode_texts([{query!r}])[0].numpy()
-    find_photos(library.store, Parts(fits=(Sentence(vector, 4),)), None, Filter(), top=10)
+    find_photos(library.store, Query(fits=(Sentence(vector, 4),)), None, Filter(), top=10)
 """
 INDEX = "from seesay.library.library import Library; Library({place!r}).index({folder!r})"
 
@@ -110,7 +110,7 @@ def _index_rates(place: Path, folder: Path, rounds: int) -> dict[str, Any]:
         library = Library(place / f"{folder.name} {number}")
         with ExitStack() as stack:
             for model in (library.encoder, *library.stages):
-                stack.enter_context(model.at_work())  # all is loaded once, whatever the number of photos
+                stack.enter_context(model.inference_session())  # all is loaded once, whatever the number of photos
             pipeline.append(len(files) / _seconds(lambda library=library: library.index(folder)))
         assert library.store.counts().photos == len(files)
         library.close()

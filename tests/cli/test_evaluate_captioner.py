@@ -51,7 +51,7 @@ def farm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, wiring in (("writer", "m-rnn"), ("blind", "rnn-base")):
         config = MRNNConfig(embedding=4, recurrent=5, multimodal=6, n_marginal=3, wiring=wiring)
         model = MRNN(config, vocabulary, SPEC).eval()
-        model.settle(Features(torch.from_numpy(pooled)))
+        model.finalize(Features(torch.from_numpy(pooled)))
         recipe = {
             "name": name,
             "model": "mrnn",
@@ -128,7 +128,7 @@ def test_a_language_model_without_pictures_has_captions_and_no_retrieval(seesay:
     assert "sum" not in measure(seesay, weights="blind")
     code, _, err = seesay("evaluate", "blind", "--data", "farm", "--task", "retrieval")
     assert code == 2
-    assert "the wiring rnn-base has no scores of pictures and sentences" in err
+    assert "the wiring rnn-base has no scores of images and sentences" in err
 
 
 def test_the_beam_is_the_weights_own_or_the_one_asked_for(seesay: Call, farm: Path) -> None:

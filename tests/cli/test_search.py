@@ -234,7 +234,7 @@ def test_a_folder_that_is_away_is_told_and_the_others_are_searched(seesay: Call,
         (("a dog", "absent"), "the folder absent does not exist"),
         (("a dog", ".", "--after", "yesterday"), "after is 'yesterday'\n  allowed: a date such as 2019"),
         (("a dog", "--no-index", "--sort", "size"), "cannot sort by 'size'\n  allowed: score, date"),
-        (("", "--no-index"), "the query asks for nothing"),
+        (("", "--no-index"), "the query is empty"),
         (
             ("a dog", "--box", "0,0,1,1"),
             "a box is a part of a photo, and there is none\n  try: --like PHOTO",

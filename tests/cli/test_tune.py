@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from seesay.models.hubness import read_hubness
-from seesay.models.tuning import tuned_table, weights_digest
-from seesay.models.weights import find
+from seesay.models.weights import find, tuned_table, weights_digest
 
 Call = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("in_colours_cache")

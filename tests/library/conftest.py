@@ -13,7 +13,7 @@ from seesay.library.indexing.places import open_store
 from seesay.library.library import Library
 from seesay.library.stores.sql import SqlStore
 from seesay.library.stores.store import Store
-from seesay.library.types import STAGES, Batch, Content, File, Fingerprint
+from seesay.library.types import Batch, Content, File, Fingerprint
 
 
 @pytest.fixture(scope="session")
@@ -130,7 +130,7 @@ def everything_in() -> Callable[[SqlStore], dict[str, Any]]:
             "views": {
                 (digest, stage): store.views(stage, [content]).get(content, np.zeros(0)).tobytes()
                 for digest, content in store._rows("SELECT digest, id FROM contents")
-                for stage in STAGES
+                for stage in store.stages()
             },
             "failures": store._rows("SELECT path, size, mtime_ns, reason, hint FROM failures ORDER BY path"),
         }

@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from seesay.errors import SeesayError
-from seesay.library.ranking.encoding import WeightsEncoder
+from seesay.library.encoder import WeightsEncoder
 from seesay.models import pretrained
 
 
@@ -24,7 +24,7 @@ def weights(colours_run: Path) -> Path:
 def test_vectors_are_those_of_the_model(weights: Path) -> None:
     encoder, model = WeightsEncoder(weights), pretrained.load(weights)
     images = [Image.new("RGB", (50, 40), colour) for colour in ("red", "blue")]
-    with encoder.at_work() as prepare:
+    with encoder.inference_session() as prepare:
         prepare()
         vectors, tags = encoder.encode_photos(images)
     with torch.inference_mode():

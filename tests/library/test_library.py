@@ -12,7 +12,7 @@ from seesay.library.library import Library
 from seesay.library.stores.database import recover
 from seesay.library.stores.sqlite import SqliteStore
 from seesay.library.types import Counts, Folder
-from seesay.system.locks import LibraryBusyError
+from seesay.system.locks import LockHeldError
 
 Open = Callable[..., Library]
 
@@ -149,7 +149,7 @@ def test_while_somebody_writes_others_search_and_do_not_write(
     with library.store.writing():
         assert len(other.search("red")) == 4
         for act in (lambda: other.index(photos), lambda: other.forget(photos), other.rebuild):
-            with pytest.raises(LibraryBusyError, match="is being written by another seesay"):
+            with pytest.raises(LockHeldError, match="is being written by another seesay"):
                 act()
 
 

@@ -240,7 +240,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory, toy: ModuleType) -> Library:
 )
 def test_any_text_is_a_query(asked: Library, query: str, plus: list[str], minus: list[str]) -> None:
     if not any(text.strip() for text in (query, *plus)):
-        with pytest.raises(SeesayError, match="the query asks for nothing"):
+        with pytest.raises(SeesayError, match="the query is empty"):
             asked.search(query, plus=plus, minus=minus)
         return
     results = asked.search(query, plus=plus, minus=minus)

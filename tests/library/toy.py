@@ -12,9 +12,10 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+import filelock  # noqa: F401 - as below
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
@@ -22,11 +23,12 @@ from PIL import Image
 import seesay.library.indexing.intake  # noqa: F401 - here, so that a child spends its calls on photos and not on imports
 from seesay.errors import SeesayError
 from seesay.library.library import Library
-from seesay.library.ranking.calibration import Calibration, content_words
+from seesay.library.ranking.calibration import Calibration
 from seesay.library.ranking.cascade import Blend
+from seesay.library.stores import sqlite
 from seesay.library.types import Fingerprint, Tags, Vector
 from seesay.settings.tags import TagSettings
-from seesay.system import locks as locking
+from seesay.text.function_words import content_words
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}
 BLEND = Blend(("colours",), k=10, weight=0.5, slope=1.0, offset=0.0)
@@ -44,7 +46,7 @@ class ColourEncoder:
         self.n_encoded = 0
 
     @contextmanager
-    def at_work(self) -> Iterator[Callable[[], None]]:
+    def inference_session(self) -> Iterator[Callable[[], None]]:
         yield lambda: None
 
     def encode_photos(self, images: Sequence[Image.Image]) -> tuple[Vector, list[Tags]]:
@@ -75,7 +77,7 @@ class Corners:
         self.asked: list[tuple[int, str]] = []
 
     @contextmanager
-    def at_work(self) -> Iterator[Callable[[], None]]:
+    def inference_session(self) -> Iterator[Callable[[], None]]:
         yield lambda: None
 
     def encode_photos(self, images: Sequence[Image.Image]) -> NDArray[np.float16]:
@@ -105,7 +107,7 @@ class Brightness:
         self.asked: list[tuple[int, str]] = []
 
     @contextmanager
-    def at_work(self) -> Iterator[Callable[[], None]]:
+    def inference_session(self) -> Iterator[Callable[[], None]]:
         yield lambda: None
 
     def encode_photos(self, images: Sequence[Image.Image]) -> NDArray[np.float16]:
@@ -146,7 +148,7 @@ def index_in_children(library: Path, folder: Path, n_kills: int) -> dict[str, li
 
 def index_twice_at_once(library: Path, folder: Path) -> dict[str, list[int]]:
     """Two processes that know nothing of each other's lock index the same folder."""
-    locking.fcntl = None  # type: ignore[assignment]
+    sqlite.hold_lock = lambda *_, **__: nullcontext()  # type: ignore[assignment]
     child = os.fork()
     _index(library, folder)
     if child == 0:

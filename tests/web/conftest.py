@@ -113,7 +113,7 @@ def running(app: Guard, loop: asyncio.AbstractEventLoop) -> Iterator[Browser]:
     assert started.wait(60)
     assert told == ["lifespan.startup.complete"]
     try:
-        assert app.app.state.desk.indexer.wait(1, 60)  # type: ignore[attr-defined]
+        assert app.app.state.service.indexer.wait(1, 60)  # type: ignore[attr-defined]
         yield Browser(app, loop)
     finally:
         loop.call_soon_threadsafe(ending.set)

@@ -227,7 +227,7 @@ def test_a_slow_explanation_does_not_hold_up_a_search(
 
 def test_more_than_can_wait_are_told_to_come_back(start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seesay.web.app.Seer", FakeSeer)
-    monkeypatch.setattr("seesay.web.desk.Lane", lambda name, workers, waiting: Lane(name, workers=1, waiting=0))
+    monkeypatch.setattr("seesay.web.service.Lane", lambda name, workers, waiting: Lane(name, workers=1, waiting=0))
     with start() as browser:
         FakeSeer.go_on.clear()
         slow = threading.Thread(target=browser.get, args=("/api/photos/1/explain?q=red",))
@@ -255,7 +255,7 @@ def test_files_that_cannot_be_used_are_listed_with_the_reason(browser: Any, phot
 def test_asked_to_index_it_finds_what_is_new(browser: Any, photos: Path) -> None:
     Image.new("RGB", (20, 20), "#ff00ff").save(photos / "magenta.png")
     assert browser.post("/api/index").status == 202
-    assert browser.app.app.state.desk.indexer.wait(2, 60)
+    assert browser.app.app.state.service.indexer.wait(2, 60)
     assert browser.get("/api/status").json["photos"] == 5
     assert "magenta.png" in names(browser.get("/api/search?q=red"))
 
@@ -299,7 +299,7 @@ def test_errors_say_what_is_allowed(browser: Any) -> None:
     assert answer.status == 422
     assert answer.json["what"] == "the parameter 'limit' cannot be understood"
     assert "100" in answer.json["allowed"]
-    assert browser.get("/api/search").json["what"] == "the query asks for nothing"
+    assert browser.get("/api/search").json["what"] == "the query is empty"
     assert browser.get("/api/nothing").json["what"] == "there is nothing at this address"
     assert browser.send("DELETE", "/api/photos/1").status == 405
 

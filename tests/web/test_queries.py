@@ -1,11 +1,11 @@
 """What a visitor asks for."""
 
-from seesay.web.queries import LAST_OFFSET, Page, read_part
+from seesay.web.queries import LAST_OFFSET, Page, read_crop
 
 
 def test_a_box_may_be_left_out() -> None:
-    assert read_part("") is None
-    assert read_part("0,0,1,0.5") == (0, 0, 1, 0.5)
+    assert read_crop("") is None
+    assert read_crop("0,0,1,0.5") == (0, 0, 1, 0.5)
 
 
 def test_pages_follow_each_other_as_far_as_there_is_more() -> None:

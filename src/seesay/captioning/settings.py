@@ -6,7 +6,7 @@ from typing import cast, get_args
 from seesay.captioning.consensus import PAPER_K_M, Metric
 from seesay.errors import SeesayError
 from seesay.models.base import Captioner
-from seesay.models.tuning import tuned_table
+from seesay.models.weights import tuned_table
 from seesay.system.tables import read_table
 
 

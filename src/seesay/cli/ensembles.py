@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from seesay.models.ensemble import Ensemble
 
 
+def open_ensemble(name: str) -> "Ensemble":
+    """The ensemble of a folder, or the shipped one."""
+    from seesay.models.ensemble import read_ensemble
+
+    return read_ensemble(name)
+
+
 def name_members(first: str | None, given: str) -> "list[str] | Ensemble":
     """The members of an ensemble whose weights are to be chosen, or the ensemble that was chosen before.
 

@@ -1,7 +1,7 @@
 """The grounding settings of trained weights."""
 
 from seesay.models.base import Matcher
-from seesay.models.tuning import tuned_table
+from seesay.models.weights import tuned_table
 from seesay.settings.grounding import GroundingSettings
 
 

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from seesay.library.library import Library
-    from seesay.library.ranking.likeness import Part
-    from seesay.library.ranking.search import Result
+    from seesay.library.ranking.likeness import Crop
+    from seesay.library.ranking.search import Result, Results
     from seesay.library.types import Filter, Photo
 
-__all__ = ["Filter", "Library", "Part", "Photo", "Result"]
+__all__ = ["Crop", "Filter", "Library", "Photo", "Result", "Results"]
 
 _HOMES = {
     "Library": "library",
     "Result": "ranking.search",
+    "Results": "ranking.search",
     "Filter": "types",
     "Photo": "types",
-    "Part": "ranking.likeness",
+    "Crop": "ranking.likeness",
 }
 
 

@@ -7,19 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from seesay.errors import SeesayError
+from seesay.library.encoder import Encoder, WeightsEncoder
 from seesay.library.indexing.places import absolute, exists, library_place, open_store, resolve_folder, root_of, without
-from seesay.library.ranking.cascade import RegionRescorer, Rescorer, held_stages
-from seesay.library.ranking.encoding import Encoder, WeightsEncoder
-from seesay.library.ranking.likeness import Part, Source, find_photo, vector_of
-from seesay.library.ranking.query import Parts, read_sentence
-from seesay.library.ranking.rescoring import find_stages
-from seesay.library.ranking.search import Result, find_photos, find_regions
+from seesay.library.ranking.cascade import RegionStage
+from seesay.library.ranking.likeness import Crop, Source, find_photo, vector_of
+from seesay.library.ranking.query import Query, read_sentence
+from seesay.library.ranking.search import Results, find_photos, find_regions
+from seesay.library.stages import Cascade, Stage
 from seesay.library.status import Status
 from seesay.library.stores.store import Store
 from seesay.library.types import Failure, Filter, Folder, Photo
 
 if TYPE_CHECKING:
-    from seesay.library.indexing.index import Indexed, Progress
+    from seesay.library.indexing.index import Indexed
+    from seesay.system.progress import Progress
 
 DEFAULT_MODEL = "vse"
 
@@ -50,7 +51,7 @@ class Library:
         model: str | Path | None = None,
         store: Store | None = None,
         encoder: Encoder | None = None,
-        stages: Sequence[Rescorer] | Literal["installed"] = "installed",
+        stages: Sequence[Stage] | Literal["installed"] = "installed",
     ) -> None:
         self.store = store or open_store(library_place(location))
         made_with = self.store.fingerprint()
@@ -68,13 +69,14 @@ class Library:
         self.store.close()
 
     @cached_property
-    def stages(self) -> tuple[Rescorer, ...]:
-        """What looks again at the photos that were found best, one after the other."""
-        return find_stages(self.encoder.fingerprint.model) if self._stages == "installed" else tuple(self._stages)
+    def cascade(self) -> Cascade:
+        """The later stages, which rerank the photos that the first one found best."""
+        return Cascade(self.encoder.fingerprint.model, self._stages)
 
-    def _held_stages(self) -> tuple[Rescorer, ...]:
-        """Those stages whose views the library holds."""
-        return held_stages(self.stages, self.store, self.encoder.fingerprint.model)
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The later stages in their order, whether or not the library holds their views."""
+        return self.cascade.stages
 
     def _start(self, *, only_if_empty: bool = False) -> None:
         stages = {stage.stage: stage.fingerprint for stage in self.stages}
@@ -116,7 +118,7 @@ class Library:
             root = self._root_of(path, exclude)
             below = path if path != root.path else None
             return index_folder(
-                self.store, root, self.encoder, stages=self._held_stages(), below=below, retry=retry,
+                self.store, root, self.encoder, stages=self.cascade.held(self.store), below=below, retry=retry,
                 workers=workers, ray=ray, on_progress=on_progress,
             )  # fmt: skip
 
@@ -146,20 +148,20 @@ class Library:
         query: str = "",
         *,
         folders: Sequence[Path | str] = (),
-        like: Sequence[Source | Part] = (),
+        like: Sequence[Source | Crop] = (),
         plus: Sequence[str] = (),
         minus: Sequence[str] = (),
         where: Filter | None = None,
         top: int = 20,
         min_score: float | None = None,
         sort: str = "score",
-    ) -> list[Result]:
+    ) -> Results:
         """The photos that fit a query best; what the disk holds by now is not looked at.
 
         Args:
             query: A sentence; may be empty where `like` or `plus` say what is wanted.
             folders: Only photos below these.
-            like: Photos that the results are to be like, or parts of them: files, or photos of the library by id,
+            like: Photos that the results are to be like, or crops of them: files, or photos of the library by id,
                 which are not found again themselves.
             plus: Further sentences that a photo is to fit.
             minus: Sentences that it is not to fit.
@@ -169,14 +171,14 @@ class Library:
             sort: `score`, or `date`, those same photos latest first.
         """
         self._agree()
-        parts = Parts(
+        terms = Query(
             fits=tuple(read_sentence(self.encoder, text) for text in (query, *plus) if text.strip()),
             unlike=tuple(read_sentence(self.encoder, text) for text in minus if text.strip()),
             like=tuple(vector_of(self.store, self.encoder, photo) for photo in like),
         )
-        own = [part.photo if isinstance(part, Part) else part for part in like]
+        own = [each.photo if isinstance(each, Crop) else each for each in like]
         return find_photos(
-            self.store, parts, self.encoder.calibration, _within(where, folders), stages=self._held_stages(),
+            self.store, terms, self.encoder.calibration, _within(where, folders), stages=self.cascade.held(self.store),
             without=[find_photo(self.store, photo).content for photo in own if isinstance(photo, int)],
             top=top, min_score=min_score, sort=sort,
         )  # fmt: skip
@@ -190,21 +192,21 @@ class Library:
         top: int = 20,
         min_score: float | None = None,
         sort: str = "score",
-    ) -> list[Result]:
+    ) -> Results:
         """The photos that show what a phrase says somewhere, be it small, each with the box of where that is.
 
         Raises:
             SeesayError: The library keeps no regions.
         """
         self._agree()
-        stage = next((stage for stage in self._held_stages() if isinstance(stage, RegionRescorer)), None)
+        stage = next((stage for stage in self.cascade.held(self.store) if isinstance(stage, RegionStage)), None)
         if stage is None:
             raise SeesayError(
                 f"the library {self.store.name} keeps photos as a whole and no regions of them",
                 hint="seesay library rebuild" if self.stages else None,
             )
         if not phrase.strip():
-            raise SeesayError("the query asks for nothing", allowed="a few words, such as 'red bus'")
+            raise SeesayError("the query is empty", allowed="a few words, such as 'red bus'")
         return find_regions(
             self.store,
             read_sentence(self.encoder, phrase),
@@ -233,7 +235,7 @@ class Library:
 
     def status(self) -> Status:
         """What the library holds."""
-        return Status.of(self.store, self.encoder.fingerprint, self._held_stages(), self.stages)
+        return Status.of(self.store, self.encoder.fingerprint, self.cascade)
 
     def forget(self, folder: Path | str) -> int:
         """Remove everything below a folder from the library, whether or not it exists; the photos themselves stay.
@@ -276,7 +278,7 @@ class Library:
         paths = [resolve_folder(folder) for folder in folders]
         with self.store.writing():
             self._start()
-            stages = self._held_stages()
+            stages = self.cascade.held(self.store)
             for path in paths:
                 self._root_of(path, None)
             return {

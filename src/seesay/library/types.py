@@ -19,10 +19,6 @@ Tags = tuple[tuple[int, float], ...]
 """Classes of the network's classifier with their probabilities, the likeliest first."""
 
 
-STAGES = ("regions", "captions")
-"""The stages of search after the first that keep something of each content."""
-
-
 class File(NamedTuple):
     """A file as the disk shows it; a path is bytes, since not every name is text."""
 

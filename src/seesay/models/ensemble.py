@@ -26,8 +26,7 @@ from seesay.errors import SeesayError
 from seesay.models.base import Matcher, Picture
 from seesay.models.hubness import HUBNESS
 from seesay.models.pretrained import load
-from seesay.models.tuning import check_digests
-from seesay.models.weights import ENSEMBLE, FORMAT, PACKAGED, Weights, read_about
+from seesay.models.weights import ENSEMBLE, FORMAT, PACKAGED, Weights, check_digests, read_about
 from seesay.system.files import replace_atomically
 from seesay.system.tables import read_table
 

@@ -83,7 +83,7 @@ class Cluster:
     def _require_head(self) -> None:
         """Find out by ourselves that the cluster's head is gone: Ray would end this process without a word of ours."""
         try:
-            _knock(self._ray.get_runtime_context().gcs_address)
+            _check_reachable(self._ray.get_runtime_context().gcs_address)
         except OSError as error:
             self._is_gone = True
             raise ClusterGoneError(f"the cluster {self.name} has gone away: {error}", hint=_START) from error
@@ -140,7 +140,7 @@ def join(address: str, n_workers: int = 0) -> Iterator[Cluster]:
             ray.init(address="local", num_cpus=n_workers or n_cores(), include_dashboard=False, **quiet)
         else:
             # Ray itself would wait for minutes.
-            _knock(os.environ.get("RAY_ADDRESS", "") if address == "auto" else address)
+            _check_reachable(os.environ.get("RAY_ADDRESS", "") if address == "auto" else address)
             ray.init(address=address, **quiet)
     except (OSError, RuntimeError, ValueError) as error:
         first = str(error).strip().partition("\n")[0]
@@ -156,7 +156,7 @@ def join(address: str, n_workers: int = 0) -> Iterator[Cluster]:
             ray.shutdown()
 
 
-def _knock(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Raise OSError where nobody is at home at HOST:PORT; any other address is left to Ray."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():

@@ -1,7 +1,7 @@
 """Where seesay keeps things on disk, and the one way it writes them."""
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +14,24 @@ def cache_dir() -> Path:
     """The folder for everything that can be recomputed: `SEESAY_CACHE`, else the user's cache folder."""
     if chosen := os.environ.get("SEESAY_CACHE"):
         return Path(chosen).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "seesay"
+    import platformdirs
+
+    own = platformdirs.user_cache_path("seesay", appauthor=False)
+    return _own_folder("XDG_CACHE_HOME", "~/.cache", own)
+
+
+def library_dir() -> Path:
+    """The folder of the user's own library of photos."""
+    import platformdirs
+
+    own = platformdirs.user_data_path("seesay", appauthor=False)
+    return _own_folder("XDG_DATA_HOME", "~/.local/share", own) / "library"
+
+
+def _own_folder(variable: str, default: str, own: Path) -> Path:
+    """The user's folder of a kind as the system has it; as the XDG standard has it, where that one exists."""
+    standard = Path(os.environ.get(variable) or default).expanduser() / "seesay"
+    return standard if standard.is_dir() else own.expanduser()
 
 
 def features_place() -> Path | None:
@@ -47,27 +63,19 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+        temporary.open("xb").close()
     except OSError as error:
         raise SeesayError(
             f"cannot write {path}: {error.strerror or error}", hint="choose a folder that you may write to"
         ) from error
-    os.close(handle)
-    temporary = Path(name)
     try:
         yield temporary
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 def n_cores() -> int:

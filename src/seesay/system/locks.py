@@ -1,58 +1,80 @@
-"""One writer at a time, over all processes."""
+"""One at a time, over all processes: a lock file that says who holds it."""
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from seesay.errors import SeesayError
 
-try:
-    import fcntl
-except ImportError:  # a system without it: what is written is whole all the same, only perhaps computed twice
-    fcntl = None  # type: ignore[assignment]
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 
-class LibraryBusyError(SeesayError):
-    """Somebody else is writing."""
+class LockHeldError(SeesayError):
+    """Somebody else holds the lock."""
 
 
 @contextmanager
-def hold_lock(path: Path, what: str) -> Iterator[None]:
+def hold_lock(path: Path, busy: str, *, hint: str) -> Iterator[None]:
     """Hold a lock file while the block runs; the system gives it back however the process ends.
 
+    On a file system without locks, as some network ones are, a file that exists is the lock: one that a process left
+    behind when it was killed is taken over, where the process was of this machine.
+
     Args:
-        path: The file, which stays.
-        what: What is locked, for the error.
+        path: The file. Beside it, with the ending `.pid`, stands who holds it.
+        busy: What to say where it is held.
+        hint: What to do then.
 
     Raises:
-        LibraryBusyError: Another process holds it, or another part of this one.
+        LockHeldError: Another process holds it, or another part of this one.
+        OSError: The file cannot be written.
 
     Example:
         >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, hold_lock(Path(folder) / "lock", "the library"):
-        ...     with hold_lock(Path(folder) / "lock", "the library"):
-        ...         pass
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with hold_lock(Path(folder) / "lock", "the library is being written", hint="wait"):
+        ...         with hold_lock(Path(folder) / "lock", "the library is being written", hint="wait"):
+        ...             pass
         Traceback (most recent call last):
-        seesay.system.locks.LibraryBusyError: the library is being written by another seesay (process ...)
-          try: wait until it has finished; searching works meanwhile
+        seesay.system.locks.LockHeldError: the library is being written (process ...)
+          try: wait
     """
+    from filelock import Timeout  # here and below: whoever only reads does not wait for its import
+
+    # In a file of its own: not every version of filelock leaves what is in the lock file alone.
+    holder = path.with_suffix(".pid")
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise SeesayError(f"{what} may only be read: {error.strerror or error}") from error
+        lock = _acquire(path)
+    except Timeout as error:
+        raise LockHeldError(f"{busy} (process {_read(holder) or 'unknown'})", hint=hint) from error
     try:
-        if fcntl is not None:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                holder = os.pread(handle, 20, 0).decode("ascii", "replace").strip() or "unknown"
-                raise LibraryBusyError(
-                    f"{what} is being written by another seesay (process {holder})",
-                    hint="wait until it has finished; searching works meanwhile",
-                ) from error
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        with suppress(OSError):  # a full disk: then nobody is told who it is
+            holder.write_text(str(os.getpid()))
         yield
     finally:
-        os.close(handle)
+        lock.release()
+
+
+def _acquire(path: Path) -> "BaseFileLock":
+    from filelock import FileLock, SoftFileLock, Timeout
+
+    # Not by thread: a lock may be given back by another thread than the one that took it.
+    lock: BaseFileLock = FileLock(path, timeout=0, thread_local=False)
+    try:
+        lock.acquire()
+    except (PermissionError, Timeout):
+        raise
+    except OSError:  # most likely of a file system that knows no locks; if not, the next line meets it again
+        lock = SoftFileLock(path.with_suffix(".held"), timeout=0, thread_local=False)
+        lock.acquire()
+    return lock
+
+
+def _read(holder: Path) -> str:
+    try:
+        return holder.read_text()[:20].strip()
+    except (OSError, UnicodeDecodeError):
+        return ""

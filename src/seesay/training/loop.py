@@ -1,6 +1,6 @@
 """The training loop: steps, evaluations, the log, checkpoints, and going on after an interruption.
 
-What is learned is the task's business (see `Task`), how is the recipe's. A run lives in one folder:
+What is learned is the task's business (see `Trainable`), how is the recipe's. A run lives in one folder:
 
     recipe.toml             what is run, all defaults filled in
     log.jsonl               a line for every few steps and one for every evaluation
@@ -36,9 +36,9 @@ from seesay.training.optimisation import WeightAverage, build_optimiser, clip_gr
 from seesay.training.recipe import Recipe
 from seesay.training.run_log import RunLog
 from seesay.training.signals import stop_signals
-from seesay.training.task import Loss, Task
+from seesay.training.task import Loss, Trainable
 
-__all__ = ["Event", "Loss", "Result", "Task", "TrainingInterruptedError", "train"]
+__all__ = ["Event", "Loss", "Result", "Trainable", "TrainingInterruptedError", "train"]
 
 
 EventKind = Literal["resumed", "step", "evaluation", "saved", "finished"]
@@ -79,7 +79,7 @@ class TrainingInterruptedError(SeesayError):
 
 
 def train(
-    task: Task,
+    task: Trainable,
     recipe: Recipe,
     run_dir: Path,
     *,
@@ -137,7 +137,7 @@ class _Run:
 
     def __init__(
         self,
-        task: Task,
+        task: Trainable,
         recipe: Recipe,
         run_dir: Path,
         rank: int,

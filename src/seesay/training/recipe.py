@@ -24,9 +24,9 @@ class SourceRecipe:
     """A collection to learn from: a name under `SEESAY_DATA` or a path.
 
     Args:
-        images: The folder of the pictures where it is not the collection's own.
+        images: The folder of the images where it is not the collection's own.
         weight: How many times an epoch goes through it: 0.5 shows one half in each epoch, 2 shows everything twice.
-        sentences_only: Learn from the sentences of an image alone, without the picture.
+        sentences_only: Learn from the sentences of an image alone, without the image.
         without: Another collection whose dev and test photos are left out of this one.
         snippets: Weights of an alignment model: learn from noun phrases and the regions that it lays them on.
     """

@@ -3,15 +3,12 @@
 import json
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from seesay.errors import SeesayError
-
-try:
-    import fcntl
-except ImportError:  # not on Windows, where two runs in one folder go unnoticed
-    fcntl = None  # type: ignore[assignment]
+from seesay.system.locks import hold_lock
 
 
 class RunLog:
@@ -30,34 +27,27 @@ class RunLog:
 
     def __init__(self, run_dir: Path, *, is_open: bool = True) -> None:
         self.path = run_dir / "log.jsonl"
+        self._opened = ExitStack()
         self._file: BinaryIO | None = self._open() if is_open else None
 
     def _open(self) -> BinaryIO:
+        folder = self.path.parent
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            file = self.path.open("ab")
+            folder.mkdir(parents=True, exist_ok=True)
+            busy = f"another process is training in {folder}"
+            self._opened.enter_context(hold_lock(folder / "run.lock", busy, hint="wait for it, or take another folder"))
+            return self._opened.enter_context(self.path.open("ab"))
         except OSError as error:
+            self._opened.close()
             raise SeesayError(
                 f"cannot write {self.path}: {error.strerror or error}", hint="choose a folder that you may write to"
             ) from error
-        if fcntl is not None:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                file.close()
-                raise SeesayError(
-                    f"another process is training in {self.path.parent}", hint="wait for it, or take another folder"
-                ) from error
-            except OSError:  # a file system without locks, as some network ones are
-                pass
-        return file
 
     def __enter__(self) -> "RunLog":
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
+        self._opened.close()
 
     @property
     def n_bytes(self) -> int:

@@ -11,12 +11,12 @@ import seesay
 from seesay.library.library import Library
 from seesay.web.access import Access, Guard
 from seesay.web.answers import ErrorAnswer
-from seesay.web.desk import Desk
 from seesay.web.indexing import Indexer
 from seesay.web.page import add_page
 from seesay.web.refusals import tell_errors
 from seesay.web.routes import library_routes, photo_routes, search_routes
 from seesay.web.seeing import Seer
+from seesay.web.service import Service
 
 
 def create_app(
@@ -48,16 +48,16 @@ def create_app(
         ...     uvicorn.run(create_app(library, folders=[Path("~/Pictures")]))
     """
     indexer = Indexer(library, folders, every=every, workers=workers)
-    desk = Desk(library, Seer(library, captioner), indexer)
+    service = Service(library, Seer(library, captioner), indexer)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         indexer.start()
-        preparing = asyncio.create_task(desk.prepare()) if prepare else None
+        preparing = asyncio.create_task(service.prepare()) if prepare else None
         yield
         if preparing is not None:
             preparing.cancel()
-        await asyncio.to_thread(desk.close)
+        await asyncio.to_thread(service.close)
 
     app = FastAPI(
         title="seesay",
@@ -73,9 +73,9 @@ def create_app(
         redirect_slashes=False,
         responses={status: {"model": ErrorAnswer} for status in (400, 422, 503)},
     )
-    app.state.desk = desk
+    app.state.service = service
     tell_errors(app)
-    for routes in (search_routes(desk), photo_routes(desk), library_routes(desk)):
+    for routes in (search_routes(service), photo_routes(service), library_routes(service)):
         app.include_router(routes, prefix="/api")
     add_page(app)
     return Guard(app, access or Access.for_host("127.0.0.1"), port)

@@ -53,12 +53,12 @@ def read_where(
     return read_filter(after=after, before=before, within=within, camera=camera, tag=tag)
 
 
-def read_part(
+def read_crop(
     box: Annotated[
-        str, Query(max_length=100, description="Only this part of it: left,top,right,bottom as fractions.")
+        str, Query(max_length=100, description="Only this crop of it: left,top,right,bottom as fractions.")
     ] = "",
 ) -> Box | None:
-    """A part of a photo.
+    """The box of a crop.
 
     Raises:
         SeesayError: It is no box inside the photo.

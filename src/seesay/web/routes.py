@@ -7,13 +7,13 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi import Path as PathParameter
 
 from seesay.errors import SeesayError
-from seesay.library.ranking.likeness import Box, Part, find_photo
+from seesay.library.ranking.likeness import Box, Crop, find_photo
 from seesay.library.ranking.search import SORTS
 from seesay.library.types import Filter
 from seesay.web import answers
-from seesay.web.desk import Desk, Question
 from seesay.web.photos import SIDES, draw_photo
-from seesay.web.queries import LARGEST_ID, Page, Text, Texts, read_part, read_where
+from seesay.web.queries import LARGEST_ID, Page, Text, Texts, read_crop, read_where
+from seesay.web.service import Question, Service
 
 LARGEST_UPLOAD = 32 * 1024 * 1024
 SLOWEST_UPLOAD = 60.0
@@ -30,7 +30,7 @@ PhotoIds = Annotated[
     list[Annotated[int, Query(ge=1, le=LARGEST_ID)]],
     Query(max_length=4, description="Photos of the library, by id, that the results are to be like."),
 ]
-Region = Annotated[Box | None, Depends(read_part)]
+Region = Annotated[Box | None, Depends(read_crop)]
 Paging = Annotated[Page, Depends()]
 Where = Annotated[Filter, Depends(read_where)]
 
@@ -50,27 +50,27 @@ def read_question(
 Asked = Annotated[Question, Depends(read_question)]
 
 
-def search_routes(desk: Desk) -> APIRouter:
+def search_routes(service: Service) -> APIRouter:
     routes = APIRouter(tags=["search"])
 
     @routes.get("/search", responses=_GONE)
     async def search(asked: Asked, region: Region, like: PhotoIds = []) -> answers.SearchAnswer:  # noqa: B006
-        """The photos that fit a sentence, or are like photos of the library, or like a part of one; best first."""
+        """The photos that fit a sentence, or are like photos of the library, or like a crop of one; best first."""
         if region and like:
-            return await desk.thinking.run(desk.search, asked, [Part(photo_id, region) for photo_id in like])
-        return await desk.searching.run(desk.search, asked, like)
+            return await service.thinking.run(service.search, asked, [Crop(photo_id, region) for photo_id in like])
+        return await service.searching.run(service.search, asked, like)
 
     @routes.get("/regions", responses=_GONE)
     async def search_regions(
         where: Where, page: Paging, q: Text, sort: Annotated[str, Query(pattern=_SORTS)] = SORTS[0]
     ) -> answers.SearchAnswer:
-        """The photos that show something in one of their parts, with the box of where that is; best first."""
-        return await desk.searching.run(desk.search_regions, Question(q, (), (), where, sort, page))
+        """The photos that show something in one of their regions, with the box of where that is; best first."""
+        return await service.searching.run(service.search_regions, Question(q, (), (), where, sort, page))
 
     @routes.post("/search", openapi_extra={"requestBody": {"required": True, "content": _PICTURE}})
     async def search_by_photo(request: Request, asked: Asked) -> answers.SearchAnswer:
         """The photos that are like the one in the body, which is not kept; best first."""
-        return await desk.thinking.run(desk.search, asked, [await _receive(request)])
+        return await service.thinking.run(service.search, asked, [await _receive(request)])
 
     return routes
 
@@ -91,14 +91,14 @@ async def _receive(request: Request) -> bytes:
     return bytes(content)
 
 
-def photo_routes(desk: Desk) -> APIRouter:
+def photo_routes(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/photos", tags=["photos"])
-    library = desk.library
+    library = service.library
 
     @routes.get("")
     async def latest(where: Where, page: Paging) -> answers.PhotosAnswer:
         """The photos of the latest dates."""
-        photos = await desk.searching.run(library.latest, page.limit + 1, skip=page.offset, where=where)
+        photos = await service.searching.run(library.latest, page.limit + 1, skip=page.offset, where=where)
         return answers.PhotosAnswer(
             photos=[answers.PhotoAnswer.of(photo) for photo in photos[: page.limit]],
             next=page.next_after(page.offset + len(photos)),
@@ -107,60 +107,60 @@ def photo_routes(desk: Desk) -> APIRouter:
     @routes.get("/{photo_id}", responses=_GONE)
     async def photo(photo_id: PhotoId) -> answers.PhotoDetails:
         """A photo by its id."""
-        found = await desk.searching.run(find_photo, library.store, photo_id)
-        tags = await desk.searching.run(library.store.tags, [found.content])
+        found = await service.searching.run(find_photo, library.store, photo_id)
+        tags = await service.searching.run(library.store.tags, [found.content])
         return answers.PhotoDetails.with_tags(found, tags.get(found.content, ()))
 
     @routes.get("/{photo_id}/thumbnail", response_class=Response, responses={**_GONE, **_JPEG})
     async def thumbnail(photo_id: PhotoId) -> Response:
         """A photo's small JPEG, without metadata."""
-        jpeg = await desk.searching.run(library.thumbnail, photo_id)
+        jpeg = await service.searching.run(library.thumbnail, photo_id)
         if jpeg is None:
-            await desk.searching.run(find_photo, library.store, photo_id)
+            await service.searching.run(find_photo, library.store, photo_id)
         return Response(jpeg, media_type="image/jpeg", headers=_FOR_EVER)
 
     @routes.get("/{photo_id}/picture", response_class=Response, responses={**_GONE, **_JPEG})
     async def picture(photo_id: PhotoId, side: Annotated[int, Query(ge=SIDES[0], le=SIDES[1])] = 1600) -> Response:
         """A photo as a JPEG of at most `side` pixels, upright, without metadata."""
-        found = await desk.searching.run(find_photo, library.store, photo_id)
-        jpeg = await desk.drawing.run(draw_photo, found, side)
+        found = await service.searching.run(find_photo, library.store, photo_id)
+        jpeg = await service.drawing.run(draw_photo, found, side)
         return Response(jpeg, media_type="image/jpeg", headers=_FOR_EVER)
 
     @routes.get("/{photo_id}/captions", responses=_GONE)
     async def caption(photo_id: PhotoId, n: Annotated[int, Query(ge=1, le=10)] = 5) -> answers.CaptionsAnswer:
         """Sentences about a photo, the best first."""
-        found = await desk.searching.run(find_photo, library.store, photo_id)
-        model, captions = await desk.thinking.run(desk.seer.captions, found, n)
+        found = await service.searching.run(find_photo, library.store, photo_id)
+        model, captions = await service.thinking.run(service.seer.captions, found, n)
         rows = [answers.CaptionAnswer(text=each.text, log_prob=round(each.log_prob, 4)) for each in captions]
         return answers.CaptionsAnswer(model=model, captions=rows)
 
     @routes.get("/{photo_id}/explain", responses=_GONE)
     async def explain(photo_id: PhotoId, q: Text) -> answers.ExplainAnswer:
         """Which part of a photo the words of a sentence speak of, and how likely the photo shows them."""
-        found = await desk.searching.run(find_photo, library.store, photo_id)
-        words = await desk.thinking.run(desk.seer.explain, found, q)
+        found = await service.searching.run(find_photo, library.store, photo_id)
+        words = await service.thinking.run(service.seer.explain, found, q)
         return answers.ExplainAnswer(query=q, words=[answers.WordAnswer.of(word) for word in words])
 
     return routes
 
 
-def library_routes(desk: Desk) -> APIRouter:
+def library_routes(service: Service) -> APIRouter:
     routes = APIRouter(tags=["library"])
 
     @routes.get("/status")
     async def status() -> answers.StatusAnswer:
         """What the library holds, and how far indexing is."""
-        return await desk.searching.run(desk.status)
+        return await service.searching.run(service.status)
 
     @routes.post("/index", status_code=202)
     async def index() -> answers.IndexingAnswer:
         """Bring the library up to date with its folders, in the background; `status` tells how far that is."""
-        desk.indexer.ask()
-        return answers.IndexingAnswer.of(desk.indexer.progress)
+        service.indexer.ask()
+        return answers.IndexingAnswer.of(service.indexer.progress)
 
     @routes.get("/failures")
     async def failures() -> list[answers.FailureAnswer]:
         """Files that could not be used, with the reasons."""
-        return [answers.FailureAnswer.of(failure) for failure in await desk.searching.run(desk.library.failures)]
+        return [answers.FailureAnswer.of(failure) for failure in await service.searching.run(service.library.failures)]
 
     return routes

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay.library.library import Library
-from seesay.library.ranking.calibration import content_words
-from seesay.library.ranking.rescoring import AlignerRescorer
+from seesay.library.stages import Regions
 from seesay.library.types import Photo
+from seesay.text.function_words import content_words
 from seesay.web.photos import open_photo
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ class Seer:
     @property
     def pointer(self) -> "Matcher":
         """What says where: a later stage that sees regions, else the library's own model."""
-        stages = (stage for stage in self.library.stages if isinstance(stage, AlignerRescorer))
-        return next((stage.aligner for stage in stages), self.model)
+        stages = (stage for stage in self.library.stages if isinstance(stage, Regions))
+        return next((stage.matcher for stage in stages), self.model)
 
     @cached_property
     def captioner(self) -> "Captioner | None":

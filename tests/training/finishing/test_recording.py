@@ -9,8 +9,7 @@ import pytest
 
 from seesay.errors import SeesayError
 from seesay.models.ensemble import Ensemble, Member, read_ensemble
-from seesay.models.tuning import tuned_table, weights_digest
-from seesay.models.weights import find
+from seesay.models.weights import find, tuned_table, weights_digest
 from seesay.training.finishing.recording import Change, compare, record
 
 

@@ -104,8 +104,7 @@ def tune(
 def _choose_steps(weights: str, only: list[str], members: str) -> list[str]:
     """The steps that are wanted, in the order in which later ones need earlier ones."""
     from seesay.errors import SeesayError
-    from seesay.models.tuning import STEPS
-    from seesay.models.weights import find
+    from seesay.models.weights import STEPS, find
     from seesay.training.finishing.steps import steps_for
 
     if unknown := [step for step in only if step not in STEPS]:
@@ -124,9 +123,9 @@ def _choose_steps(weights: str, only: list[str], members: str) -> list[str]:
 def _request(
     data: list[str] | None, images: Path | None, entities: str, after: str, members: str, centres: int, *, quiet: bool
 ) -> "Request":
-    from seesay.library.ranking.calibration import content_words
-    from seesay.library.ranking.encoding import likeliest_tags
+    from seesay.library.indexing.encoding import likeliest_tags
     from seesay.library.tag_names import classes_named
+    from seesay.text.function_words import content_words
     from seesay.training.finishing.steps import QueryWords, Request
 
     def names(given: str) -> tuple[str, ...]:

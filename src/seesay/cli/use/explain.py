@@ -60,7 +60,7 @@ def explain(
     chosen = model or METHODS[method]
     matcher = load(chosen)
     found = find(matcher, matcher.features([picture]), sentence, method)
-    if not any(word in matcher.vocabulary for word in found.words):
+    if not any(word in matcher.tokenizer for word in found.words):
         typer.echo(f"seesay: {chosen} knows no word of {sentence!r}: its weights mean nothing", err=True)
     rows = [(matcher, found)]
     if beside is not None:

@@ -55,10 +55,10 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
             typer.echo(f"folder    {printable(folder.path)}: {counts.photos:,} photos{absent}{left_out}")
         if not found.folders:
             typer.echo("seesay: no folder is indexed yet; try: seesay index ~/Pictures", err=True)
-        if found.could_look_again:
-            typer.echo(
-                "seesay: a model that looks again is installed; to search by it: seesay library rebuild", err=True
-            )
+        if found.could_rerank:
+            typer.echo("seesay: a model that reranks is installed; to search by it: seesay library rebuild", err=True)
+        for problem in found.problems:
+            typer.echo(f"seesay: {problem.what}; try: {problem.hint}", err=True)
     if not found.agrees:
         typer.echo("seesay: the weights have changed since; try: seesay library rebuild", err=True)
         raise typer.Exit(1)

@@ -95,14 +95,14 @@ def _lay_out(chosen: "Collection", model: str, seed: int, *, quiet: bool) -> tup
     from seesay.drawing.maps import lay_out
     from seesay.errors import SeesayError
     from seesay.images.extraction import features_of
-    from seesay.models.aligner import EmbedsWholes
+    from seesay.models.aligner import GlobalEmbedding
     from seesay.models.pretrained import load
 
     matcher = load(model)
     with progress_bar(f"features of {chosen.name}", quiet=quiet) as on_progress:
         table = features_of(chosen.images, matcher.feature_spec, matcher.outputs, on_progress=on_progress)
     with torch.inference_mode():
-        if isinstance(matcher, EmbedsWholes):
+        if isinstance(matcher, GlobalEmbedding):
             pictures = matcher.embed_images(table.rows(range(len(table))))
             texts = matcher.embed_texts(chosen.sentences)
         else:

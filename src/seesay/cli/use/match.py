@@ -47,9 +47,9 @@ def match(
     from seesay.text.tokens import tokenize
 
     if ensemble is not None:
-        from seesay.models.ensemble import read_ensemble
+        from seesay.cli.ensembles import open_ensemble
 
-        together = read_ensemble(ensemble)
+        together = open_ensemble(ensemble)
         model, matcher = together.name, load(together.members[0].name)
         scores = together.match(photos, sentences)
         shares = scores.softmax(1)  # its weights were chosen by this very likelihood
@@ -58,7 +58,7 @@ def match(
         scores = matcher.match(photos, sentences)  # (n_photos, n_sentences)
         shares = (scores / matcher.temperature).softmax(1)
     for sentence in sentences:
-        if not any(word in matcher.vocabulary for word in tokenize(sentence)):
+        if not any(word in matcher.tokenizer for word in tokenize(sentence)):
             typer.echo(f"seesay: {model} knows no word of {sentence!r}: its score means nothing", err=True)
     if as_json:
         rows = [

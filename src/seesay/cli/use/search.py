@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from PIL import Image
 
     from seesay.library.library import Library
-    from seesay.library.ranking.likeness import Part
-    from seesay.library.ranking.search import Result
+    from seesay.library.ranking.likeness import Crop
+    from seesay.library.ranking.search import Result, Results
 
 
 def search(
@@ -34,7 +34,7 @@ def search(
     ] = None,
     box: Annotated[
         str,
-        typer.Option(metavar="BOX", help="Only this part of it: left,top,right,bottom from 0 to 1, as in 0,0,0.5,1."),
+        typer.Option(metavar="BOX", help="Only this crop of it: left,top,right,bottom from 0 to 1, as in 0,0,0.5,1."),
     ] = "",
     plus: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Is to fit as well. Repeatable.")] = None,
     minus: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Is not to fit. Repeatable.")] = None,
@@ -53,7 +53,7 @@ def search(
     ] = None,
     sort: Annotated[str, typer.Option(help="score, or date: the same photos, latest first.")] = "score",
     regions: Annotated[
-        bool, typer.Option("--regions", help="Look for it in every part of the photos, and say in which it is.")
+        bool, typer.Option("--regions", help="Look for it in every region of the photos, and say in which it is.")
     ] = False,
     refresh: Annotated[bool, typer.Option("--index/--no-index", help="Look for new photos first.")] = True,
     output: Annotated[
@@ -84,10 +84,12 @@ def search(
         find = opened.search_regions if regions else partial(
             opened.search, like=examples, plus=plus or (), minus=minus or ()
         )  # fmt: skip
+        for problem in opened.cascade.unused():
+            typer.echo(f"seesay: {problem.what}; try: {problem.hint}", err=True)
         answers = []
         for query in queries:
-            _warn_of_unknown_words(opened, [query, *(plus or ()), *(minus or ())])
             results = find(query, folders=folders, where=where, top=top, min_score=min_score, sort=sort)
+            _warn(results)
             answers.append((query, results))
         if output is not None:
             _draw(opened, answers, output)
@@ -121,13 +123,13 @@ def _understand(things: Sequence[str], has_more: bool) -> tuple[list[str], list[
     return [query], [Path(folder) for folder in folders]
 
 
-def _examples(photos: Sequence[Path], box: str) -> "Sequence[Path | Part]":
+def _examples(photos: Sequence[Path], box: str) -> "Sequence[Path | Crop]":
     from seesay.errors import SeesayError
-    from seesay.library.ranking.likeness import Part, read_box
+    from seesay.library.ranking.likeness import Crop, read_box
 
     if box and not photos:
-        raise SeesayError("a box is a part of a photo, and there is none", hint=f"--like PHOTO --box {box}")
-    return [Part(photo, read_box(box)) for photo in photos] if box else photos
+        raise SeesayError("a box is a crop of a photo, and there is none", hint=f"--like PHOTO --box {box}")
+    return [Crop(photo, read_box(box)) for photo in photos] if box else photos
 
 
 def _refuse_beside_regions(others: Mapping[str, object]) -> None:
@@ -151,7 +153,7 @@ def _is_folder(thing: str) -> bool:
 def _refresh(opened: "Library", folders: Sequence[Path], *, quiet: bool) -> None:
     """Bring what is searched up to date, or say why that cannot be."""
     from seesay.errors import SeesayError
-    from seesay.system.locks import LibraryBusyError
+    from seesay.system.locks import LockHeldError
 
     known = [folder.path for folder in opened.folders()]
     if not folders and not known:
@@ -160,7 +162,7 @@ def _refresh(opened: "Library", folders: Sequence[Path], *, quiet: bool) -> None
         try:
             with progress_when_needed(f"indexing {printable(folder)}", quiet=quiet) as on_progress:
                 done = opened.index(folder, on_progress=on_progress)
-        except LibraryBusyError as error:
+        except LockHeldError as error:
             typer.echo(f"seesay: {error.what}; searching what is there", err=True)
             return
         except SeesayError as error:
@@ -173,14 +175,11 @@ def _refresh(opened: "Library", folders: Sequence[Path], *, quiet: bool) -> None
             complain(done)
 
 
-def _warn_of_unknown_words(opened: "Library", texts: Sequence[str]) -> None:
-    from seesay.library.ranking.tags import find_clues
-
-    for text in filter(str.strip, texts):
-        unknown = [word for word, count in opened.encoder.count_words(text).items() if count == 0]
-        if lost := [word for word in unknown if not find_clues({word: 0})]:
-            words = ", ".join(repr(word) for word in lost)
-            typer.echo(f"seesay: the model has never learned {words}: results may be off", err=True)
+def _warn(results: "Results") -> None:
+    """Name the words of a query that were of no use."""
+    if results.unknown_words:
+        words = ", ".join(repr(word) for word in results.unknown_words)
+        typer.echo(f"seesay: the model has never learned {words}: results may be off", err=True)
 
 
 def _print_lines(answers: Sequence[tuple[str, list["Result"]]]) -> None:

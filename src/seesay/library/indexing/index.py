@@ -13,18 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seesay.errors import SeesayError
+from seesay.library.indexing.encoding import PhotoEncoder, ViewEncoder
 from seesay.library.indexing.scan import Listing, scan
-from seesay.library.ranking.cascade import Rescorer
-from seesay.library.ranking.encoding import Encoder
 from seesay.library.stores.sharing import SharedStore
 from seesay.library.stores.store import Store
 from seesay.library.types import Failure, File, Folder, as_path
+from seesay.system.progress import Progress
 
 if TYPE_CHECKING:
     from seesay.library.indexing.intake import Work
     from seesay.system.cluster import Cluster
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(slots=True)
@@ -53,9 +51,9 @@ class Indexed:
 def index_folder(
     store: Store,
     folder: Folder,
-    encoder: Encoder,
+    encoder: PhotoEncoder,
     *,
-    stages: Sequence[Rescorer] = (),
+    stages: Sequence[ViewEncoder] = (),
     below: Path | None = None,
     retry: bool = False,
     workers: int = 0,
@@ -93,7 +91,7 @@ def index_folder(
     if todo or done.n_removed:
         store.drop_unused()
     if isinstance(store, SharedStore):
-        store.settle()
+        store.finalize()
     return done
 
 
@@ -115,8 +113,8 @@ def _encode_all(
     start: Path,
     todo: list[File],
     known: dict[bytes, File],
-    encoder: Encoder,
-    stages: Sequence[Rescorer],
+    encoder: PhotoEncoder,
+    stages: Sequence[ViewEncoder],
     done: Indexed,
     workers: int,
     ray: str | None,
@@ -132,9 +130,9 @@ def _encode_all(
             cluster = stack.enter_context(join(ray, workers))
             written = stack.enter_context(closing(_write_from(cluster, store, todo, encoder, stages)))
         else:
-            prepare = stack.enter_context(encoder.at_work())
+            prepare = stack.enter_context(encoder.inference_session())
             for stage in stages:
-                stack.enter_context(stage.at_work())
+                stack.enter_context(stage.inference_session())
             written = stack.enter_context(closing(_write_all(store, start, todo, encoder, stages, workers, prepare)))
         for work, left in written:
             done.n_encoded += len(work.batch.contents)
@@ -153,8 +151,8 @@ def _write_all(
     store: Store,
     start: Path,
     todo: list[File],
-    encoder: Encoder,
-    stages: Sequence[Rescorer],
+    encoder: PhotoEncoder,
+    stages: Sequence[ViewEncoder],
     workers: int,
     prepare: Callable[[], None],
 ) -> "Generator[tuple[Work, list[tuple[File, str]]], None, None]":
@@ -181,16 +179,16 @@ def _write_all(
 
 
 def _write_from(
-    cluster: "Cluster", store: Store, todo: list[File], encoder: Encoder, stages: Sequence[Rescorer]
+    cluster: "Cluster", store: Store, todo: list[File], encoder: PhotoEncoder, stages: Sequence[ViewEncoder]
 ) -> "Generator[tuple[Work, list[tuple[File, str]]], None, None]":
     """Write what the workers of a cluster make; as `_write_all`."""
     from seesay.images.batches import BATCH
-    from seesay.library.indexing.intake import ready_to_take_in
+    from seesay.library.indexing.intake import make_intake
 
     while todo:
         again: list[File] = []
         batches = [todo[start : start + BATCH] for start in range(0, len(todo), BATCH)]
-        make = partial(ready_to_take_in, encoder, frozenset(store.digests()), stages)
+        make = partial(make_intake, encoder, frozenset(store.digests()), stages)
         with closing(cluster.work(make, batches)) as finished:
             for work in finished:
                 left = store.write(work.batch)

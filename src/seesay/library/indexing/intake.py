@@ -1,4 +1,4 @@
-"""Taking in photos: a file is read and decoded once, and becomes a vector, a thumbnail and what it says of itself."""
+"""Photos on their way into the library: a file is read and decoded once, for vectors, thumbnail and metadata."""
 
 import hashlib
 import os
@@ -12,11 +12,9 @@ from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.images.io import open_image
+from seesay.library.indexing.encoding import PhotoEncoder, ViewEncoder, encode_all
 from seesay.library.indexing.metadata import Metadata, read_metadata
 from seesay.library.indexing.thumbnails import make_thumbnail
-from seesay.library.ranking.cascade import Rescorer
-from seesay.library.ranking.encoding import Encoder
-from seesay.library.ranking.rescoring import encode_all
 from seesay.library.types import Batch, Content, Failure, File, as_path
 from seesay.system import remote
 from seesay.system.remote import UnreachableError
@@ -49,7 +47,7 @@ class _Opened:
 class Intake:
     """Makes a batch of a few files; several threads share it."""
 
-    def __init__(self, encoder: Encoder, digests: Container[str], stages: Sequence[Rescorer] = ()) -> None:
+    def __init__(self, encoder: PhotoEncoder, digests: Container[str], stages: Sequence[ViewEncoder] = ()) -> None:
         self.encoder = encoder
         self.stages = stages
         self._pixels = max(encoder.pixels, *(stage.pixels for stage in stages), 0)
@@ -120,9 +118,9 @@ class Intake:
             self._taken.difference_update(digests)
 
 
-def ready_to_take_in(encoder: Encoder, digests: Container[str], stages: Sequence[Rescorer]) -> Intake:
-    """An intake for a process that does nothing else until its end: the models are at work in it for good."""
-    opened = [encoder.at_work(), *(stage.at_work() for stage in stages)]
+def make_intake(encoder: PhotoEncoder, digests: Container[str], stages: Sequence[ViewEncoder]) -> Intake:
+    """An intake for a process that does nothing else until its end: the sessions of the models stay open."""
+    opened = [encoder.inference_session(), *(stage.inference_session() for stage in stages)]
     for prepare in [context.__enter__() for context in opened]:
         prepare()
     return Intake(encoder, digests, stages)

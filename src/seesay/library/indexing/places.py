@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from seesay.errors import SeesayError
-from seesay.library.indexing.ignoring import pattern_for
+from seesay.library.indexing.ignoring import pattern_for, rebase_pattern
 from seesay.library.stores.address import is_address
 from seesay.library.stores.store import Store
 from seesay.library.types import Folder
 from seesay.system import remote
+from seesay.system.files import library_dir
 
 
 def library_place(chosen: Path | str | None = None) -> Path | str:
@@ -22,8 +23,7 @@ def library_place(chosen: Path | str | None = None) -> Path | str:
     chosen = chosen or os.environ.get("SEESAY_LIBRARY")
     if chosen:
         return str(chosen) if is_address(chosen) else remote.as_path(chosen).expanduser()
-    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(base).expanduser() / "seesay" / "library"
+    return library_dir()
 
 
 def open_store(place: Path | str) -> Store:
@@ -106,20 +106,6 @@ def root_of(path: Path, folders: Sequence[Folder], exclude: Sequence[str] | None
                 )
             return known, [*folders]
     inner = [folder for folder in folders if folder.path.is_relative_to(path)]
-    kept = [pattern for folder in inner for pattern in rebased(folder, path)]
+    kept = [rebase_pattern(pattern, folder.path, path) for folder in inner for pattern in folder.exclude]
     added = Folder(path, (*(exclude or ()), *kept))
     return added, [*(folder for folder in folders if folder not in inner), added]
-
-
-def rebased(folder: Folder, outer: Path) -> list[str]:
-    """A folder's patterns as they are written from a folder above it.
-
-    Example:
-        >>> rebased(Folder(Path("/photos/2019"), ("*.tif", "/drafts/")), Path("/photos"))
-        ['/2019/**/*.tif', '/2019/drafts/']
-    """
-    start = f"/{folder.path.relative_to(outer)}"
-    return [
-        f"{start}/{pattern.lstrip('/')}" if "/" in pattern.rstrip("/") else f"{start}/**/{pattern}"
-        for pattern in folder.exclude
-    ]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from seesay.errors import SeesayError
-from seesay.library.indexing.ignoring import IGNORE_FILE, Pattern, read_ignore_file, read_patterns
+from seesay.library.indexing.ignoring import IGNORE_FILE, Patterns, is_left_out, read_ignore_file, read_patterns
 from seesay.library.types import File, Folder
 from seesay.system import remote
 
@@ -79,7 +79,7 @@ def scan(folder: Folder, below: Path | None = None) -> Listing:
             listing.unreadable[place] = error.strerror or str(error)
             continue
         if any(entry.name == IGNORE_FILE.encode() for entry in entries):
-            patterns += read_ignore_file(os.fsdecode(place))
+            patterns += (read_ignore_file(os.fsdecode(place)),)
         folders = list(_take(entries, patterns, root, listing))
         waiting += [(inner, patterns) for inner in reversed(folders)]
     return listing
@@ -88,7 +88,7 @@ def scan(folder: Folder, below: Path | None = None) -> Listing:
 def _scan_storage(folder: Folder, start: Path) -> Listing:
     """The photos below a folder of object storage, which knows neither links nor folders that cannot be listed."""
     listing = Listing()
-    patterns = read_patterns(folder.exclude, folder.path)
+    patterns = (read_patterns(folder.exclude, folder.path),)
     for entry in sorted(remote.list_folder(start, recursive=True)):
         name = os.fsencode(entry.path.name)
         inner = entry.path.relative_to(folder.path).parts
@@ -96,30 +96,30 @@ def _scan_storage(folder: Folder, start: Path) -> Listing:
         if (
             os.path.splitext(name)[1].lower() in SUFFIXES  # noqa: PTH122
             and not any(part.startswith(".") for part in inner)
-            and not any(_is_left_out(str(place), patterns, is_folder=True) for place in above)
-            and not _is_left_out(str(entry.path), patterns, is_folder=False)
+            and not any(is_left_out(str(place), patterns, is_folder=True) for place in above)
+            and not is_left_out(str(entry.path), patterns, is_folder=False)
         ):
             path = os.fsencode(entry.path)
             listing.files[path] = File(path, entry.size, entry.mtime_ns)
     return listing
 
 
-def _patterns_above(folder: Folder, start: Path) -> tuple[Pattern, ...]:
+def _patterns_above(folder: Folder, start: Path) -> tuple[Patterns, ...]:
     """What a folder and those between it and `start` leave out, checked not to be `start` itself."""
-    patterns = read_patterns(folder.exclude, folder.path)
+    patterns: tuple[Patterns, ...] = (read_patterns(folder.exclude, folder.path),) if folder.exclude else ()
     place = folder.path
     for name in start.relative_to(folder.path).parts:
         if (place / IGNORE_FILE).is_file():
-            patterns += read_ignore_file(str(place))
+            patterns += (read_ignore_file(str(place)),)
         place /= name
-        if name.startswith(".") or _is_left_out(str(place), patterns, is_folder=True):
+        if name.startswith(".") or is_left_out(str(place), patterns, is_folder=True):
             why = "it is hidden" if name.startswith(".") else "a pattern leaves it out"
             raise SeesayError(f"{place} is no part of the indexed folder {folder.path}: {why}")
     return patterns
 
 
 def _take(
-    entries: Sequence[os.DirEntry[bytes]], patterns: tuple[Pattern, ...], root: bytes, listing: Listing
+    entries: Sequence[os.DirEntry[bytes]], patterns: tuple[Patterns, ...], root: bytes, listing: Listing
 ) -> Iterator[bytes]:
     """Put the photos among the entries of a folder on the list, and give the folders to look into."""
     for entry in entries:
@@ -130,7 +130,7 @@ def _take(
             is_folder = entry.is_dir()
             if not is_folder and os.path.splitext(name)[1].lower() not in SUFFIXES:  # noqa: PTH122
                 continue
-            if patterns and _is_left_out(os.fsdecode(entry.path), patterns, is_folder):
+            if patterns and is_left_out(os.fsdecode(entry.path), patterns, is_folder=is_folder):
                 continue
             if is_folder:
                 if not (entry.is_symlink() and _is_scanned_anyway(entry.path, root)):
@@ -140,10 +140,6 @@ def _take(
                 listing.files[entry.path] = File(entry.path, status.st_size, status.st_mtime_ns)
         except OSError:
             continue  # a link to nothing, or a file that went away meanwhile
-
-
-def _is_left_out(path: str, patterns: tuple[Pattern, ...], is_folder: bool) -> bool:
-    return any(pattern.matches(path, is_folder=is_folder) for pattern in patterns)
 
 
 def _is_scanned_anyway(link: bytes, root: bytes) -> bool:

@@ -1,43 +1,41 @@
-"""The later stages of search: models that cost more look again at the photos that the first stage found best.
+"""The later stages of search: models that cost more rerank the photos that the first stage found best.
 
-A photo is one vector in the first stage. In the second it is many: what words speak of is found in its regions
-(`seesay.models.aligner`). In the third a captioner says how likely it would have said the sentence of this photo
-(`seesay.models.mrnn`). What they need of a photo, its *view*, is computed when it is indexed and kept beside it, in
-half precision. A stage's score s of a sentence is brought onto the scale of what the stages before it gave, c, and
-blended with it,
+A photo is one vector in the first stage. A later stage keeps more of it, its *view*: the stage `regions` a vector for
+each region, so that the region a word refers to can be found (`seesay.models.aligner`), the stage `captions` what a
+captioner needs to give the likelihood of a sentence (`seesay.models.mrnn`). Views are computed when a photo is indexed
+and kept beside it, in half precision. A stage's score s of a sentence is brought onto the scale of what the stages
+before it gave, c, and blended with it,
 
     (1 - weight) · c + weight · (slope · s + offset)
 
-so that it can be calibrated like a cosine. How many photos a stage looks at and how much it counts is chosen on dev
-(`seesay tune --only cascade`), and stands in the config.json of its weights, under `cascade`. Weights without that are
-not used: the stages before them answer.
+so that it can be calibrated like a cosine. How many photos a stage reranks, how much it counts and after which stages
+it comes is chosen on dev (`seesay tune --only cascade`), and stands in the config.json of its weights, under `cascade`.
+Weights without that are not used: the stages before them answer.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.errors import SeesayError
+from seesay.library.ranking.order import Ranked, rank
+from seesay.library.ranking.query import Query, Sentence
 from seesay.library.stores.store import Store
 from seesay.library.types import Fingerprint, Hit, Vector
 from seesay.settings.blend import Blend as Blend
-
-if TYPE_CHECKING:
-    from PIL import Image
-
-    from seesay.library.ranking.query import Sentence
+from seesay.settings.calibration import Calibration
 
 Boxes = NDArray[np.float32]
 
 
-class Rescorer(Protocol):
-    """What indexing and search need of a later stage."""
+class Stage(Protocol):
+    """What search needs of a later stage."""
 
     @property
     def stage(self) -> str:
-        """Which it is (`seesay.library.types.STAGES`)."""
+        """Under which name the library keeps its views, such as `regions`."""
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -45,46 +43,80 @@ class Rescorer(Protocol):
 
     @property
     def blend(self) -> Blend:
-        """How much it counts."""
-
-    @property
-    def pixels(self) -> int:
-        """The shorter side below which photos must not be decoded."""
-
-    def at_work(self) -> AbstractContextManager[Callable[[], None]]:
-        """Ready to encode photos in threads, each of which first calls what this gives."""
-
-    def encode_photos(self, images: "Sequence[Image.Image]") -> NDArray[np.float16]:
-        """The views of opened photos, (n, N, D)."""
+        """How much it counts, and after which stages."""
 
     def score(self, views: Vector, text: str) -> Vector:
         """How well photos whose views are given, (n, N, D), fit a sentence: (n,)."""
 
 
 @runtime_checkable
-class RegionRescorer(Rescorer, Protocol):
+class RegionStage(Stage, Protocol):
     """A stage whose views are of regions."""
 
     def point(self, views: Vector, text: str) -> tuple[Vector, Boxes]:
         """The region of each photo that fits a phrase best: their similarity (n,) and its box (n, 4)."""
 
 
-def held_stages(stages: Sequence[Rescorer], store: Store, first: str) -> tuple[Rescorer, ...]:
-    """Of the stages after a first one those whose views a store holds, and whose blends were chosen for each other."""
-    held = store.stages()
-    used: list[Rescorer] = []
-    for stage in stages:
-        after = (first, *(before.fingerprint.model for before in used))
-        if held.get(stage.stage) == stage.fingerprint and stage.blend.after == after:
-            used.append(stage)
-    return tuple(used)
+AnyStage = TypeVar("AnyStage", bound=Stage)
 
 
-def look_again(
-    stage: Rescorer,
+def arrange(stages: Sequence[AnyStage], first: str) -> tuple[AnyStage, ...]:
+    """The stages that follow a first one, in the order that their blends were chosen for.
+
+    Where there are several ways to go on, that of the most stages is taken. No two stages keep views of one name.
+    """
+    return _longest(stages, (first,), frozenset())
+
+
+def _longest(stages: Sequence[AnyStage], before: tuple[str, ...], kept: frozenset[str]) -> tuple[AnyStage, ...]:
+    follow = (stage for stage in stages if stage.blend.after == before and stage.stage not in kept)
+    chains = [(stage, *_longest(stages, (*before, stage.fingerprint.model), kept | {stage.stage})) for stage in follow]
+    return max(chains, key=len, default=())
+
+
+def left_out(stages: Sequence[Stage], used: Sequence[Stage], first: str) -> list[SeesayError]:
+    """For each stage that was tuned for a first one and is not used all the same, what is the matter with it."""
+    chain = [first, *(stage.fingerprint.model for stage in used)]
+    return [
+        SeesayError(
+            f"{stage.fingerprint.model} is not used for search: it was tuned to come after "
+            f"{', '.join(stage.blend.after)}, and the stages are {', '.join(chain)}",
+            hint=f"seesay tune {stage.fingerprint.model} --only cascade",
+        )
+        for stage in stages
+        if stage not in used and stage.blend.after[:1] == (first,)
+    ]
+
+
+def rerank(
     store: Store,
     hits: Sequence[Hit],
-    sentences: "Sequence[Sentence]",
+    query: Query,
+    bonus: Sequence[Mapping[int, float]],
+    calibration: Calibration | None,
+    stages: Sequence[Stage],
+) -> Ranked:
+    """Hits as the first stage and one after the other of the later ones rank them.
+
+    Args:
+        bonus: For each sentence of the query, what its clues add to the cosine of some contents.
+    """
+    gains: list[dict[int, float]] = [{} for _ in query.sentences]
+    ranked = rank(hits, query, [bonus, gains], calibration)
+    for stage in stages:
+        more = _gains(stage, store, [hit for _, _, hit in ranked], query.sentences, gains)
+        for gain, added in zip(gains, more, strict=True):
+            for content, value in added.items():
+                gain[content] = gain.get(content, 0.0) + value
+        ranked = rank(hits, query, [bonus, gains], calibration)
+    return ranked
+
+
+def _gains(
+    stage: Stage,
+    store: Store,
+    hits: Sequence[Hit],
+    sentences: Sequence[Sentence],
     before: Sequence[Mapping[int, float]],
 ) -> list[dict[int, float]]:
     """For each sentence, what a stage adds to the scores of the best contents, by id.

@@ -1,22 +1,21 @@
-"""Photos to be like: files, or photos of the library by their id, or a part of either."""
+"""Photos to be like: files, or photos of the library by their id, or a crop of either."""
 
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from seesay.errors import SeesayError
 from seesay.library.stores.store import Store
-from seesay.library.types import Photo, Vector
+from seesay.library.types import Photo, Tags, Vector
 from seesay.system import remote
 
 if TYPE_CHECKING:
     from PIL import Image
-
-    from seesay.library.ranking.encoding import Encoder
 
 Box = tuple[float, float, float, float]
 Source = Path | str | bytes | int
@@ -24,6 +23,17 @@ Source = Path | str | bytes | int
 
 LARGEST_FILE = 512 * 1024 * 1024
 """Bytes of a photo that are read at all."""
+
+
+class ExampleEncoder(Protocol):
+    """What it takes to find photos that are like an image."""
+
+    @property
+    def pixels(self) -> int:
+        """The shorter side below which images must not be decoded."""
+
+    def encode_photos(self, images: "Sequence[Image.Image]") -> tuple[Vector, list[Tags]]:
+        """Unit vectors (n, D) of opened images, and their tags."""
 
 
 class NotFoundError(SeesayError):
@@ -35,8 +45,8 @@ class ChangedError(SeesayError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a photo, for searches that ask where else something is to be seen.
+class Crop:
+    """A crop of a photo, for searches that ask where else something is to be seen.
 
     Attributes:
         photo: The photo that shows it.
@@ -118,8 +128,8 @@ def _read_stored(photo: Photo, name: str) -> bytes:
     return data
 
 
-def open_part(store: Store, part: Part) -> "Image.Image":
-    """A part of a photo as a picture of its own.
+def open_crop(store: Store, crop: Crop) -> "Image.Image":
+    """A crop of a photo as an image of its own.
 
     Raises:
         SeesayError: The photo cannot be opened, or is not the one that was indexed.
@@ -127,16 +137,16 @@ def open_part(store: Store, part: Part) -> "Image.Image":
     from seesay.images.crops import cut_out
     from seesay.images.io import open_image
 
-    source = part.photo
-    return cut_out(open_image(read_photo(find_photo(store, source)) if isinstance(source, int) else source), part.box)
+    source = crop.photo
+    return cut_out(open_image(read_photo(find_photo(store, source)) if isinstance(source, int) else source), crop.box)
 
 
-def vector_of(store: Store, encoder: "Encoder", like: Source | Part) -> Vector:
-    """The unit vector (D,) of a photo, or of a part of one."""
+def vector_of(store: Store, encoder: ExampleEncoder, like: Source | Crop) -> Vector:
+    """The unit vector (D,) of a photo, or of a crop of one."""
     if isinstance(like, int):
         content = find_photo(store, like).content
         return store.vectors([content])[content]
     from seesay.images.io import open_image
 
-    image = open_part(store, like) if isinstance(like, Part) else open_image(like, at_least=encoder.pixels)
+    image = open_crop(store, like) if isinstance(like, Crop) else open_image(like, at_least=encoder.pixels)
     return np.asarray(encoder.encode_photos([image])[0][0], np.float32)

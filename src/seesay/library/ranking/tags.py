@@ -27,6 +27,7 @@ class Clue:
 
     weight: float
     classes: Mapping[int, float]
+    word: str = ""
 
     def worth(self, tags: Tags) -> float:
         """What is added to the cosine of a photo with these tags.
@@ -48,7 +49,7 @@ def find_clues(counts: Mapping[str, int], settings: TagSettings | None = None) -
 
     Example:
         >>> find_clues({"man": 12_000, "banjo": 0})
-        (Clue(weight=0.35, classes={420: 1.0}),)
+        (Clue(weight=0.35, classes={420: 1.0}, word='banjo'),)
         >>> find_clues({"espresso": 0})[0].weight
         0.6
     """
@@ -61,7 +62,7 @@ def find_clues(counts: Mapping[str, int], settings: TagSettings | None = None) -
             # Word vectors are guesses, and a word that was learned, however badly, needs none.
             classes = classes_named(word) or (classes_alike(word, how) if count == 0 else {})
             if classes:
-                clues.append(Clue(weight, classes))
+                clues.append(Clue(weight, classes, word))
     return tuple(clues)
 
 

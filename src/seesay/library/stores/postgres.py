@@ -5,27 +5,22 @@ HNSW index gives the candidates, which are then ranked by their exact cosines. V
 numbers of half precision that SQLite keeps.
 """
 
-import hashlib
 import json
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from seesay.library.stores.address import read_address
 from seesay.library.stores.conditions import POSTGRES, below, conditions
 from seesay.library.stores.postgres_batches import write_batch
+from seesay.library.stores.postgres_lock import hold_advisory_lock
 from seesay.library.stores.server import Server
 from seesay.library.stores.server import query as as_query
 from seesay.library.stores.sharing import Claim, SharedStore
-from seesay.library.stores.sql import UNUSED, SqlStore, beginning
+from seesay.library.stores.sql import OF_STAGE, UNUSED, SqlStore, beginning
 from seesay.library.types import Batch, File, Filter, Fingerprint, Folder, Hit, Vector
-from seesay.system.locks import LibraryBusyError
-
-if TYPE_CHECKING:
-    import psycopg
 
 Search = Literal["auto", "exact"]
 
@@ -63,31 +58,8 @@ class PostgresStore(SqlStore, SharedStore):
     def _rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         return self._server.rows(sql, *parameters)
 
-    @contextmanager
-    def writing(self, *, together: bool = False) -> Iterator[None]:
-        connection = self._server.connect()  # of its own: a lock that a connection has, it would get again
-        key = int.from_bytes(hashlib.sha256(f"seesay {self.address.schema}".encode()).digest()[:4], "big") & 0x7FFFFFFF
-        try:
-            with self._server.errors():
-                lock = f"pg_try_advisory_lock{'_shared' if together else ''}"
-                (held,) = connection.execute(f"SELECT {lock}(0, %s)".encode(), [key]).fetchone() or (False,)
-                if not held:
-                    raise self._busy(connection, key)
-            yield
-        finally:
-            connection.close()
-
-    def _busy(self, connection: "psycopg.Connection[Any]", key: int) -> LibraryBusyError:
-        holders = connection.execute(
-            "SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid) "
-            "WHERE locktype = 'advisory' AND classid = 0 AND objid = %s AND granted",
-            [key],
-        ).fetchall()
-        found = next((found[1] for (name,) in holders if (found := re.search(r"(process \d+ .*)", name))), "unknown")
-        return LibraryBusyError(
-            f"the library {self.name} is being written by another seesay ({found})",
-            hint="wait until it has finished; searching works meanwhile",
-        )
+    def writing(self, *, together: bool = False) -> AbstractContextManager[None]:
+        return hold_advisory_lock(self._server, together=together)
 
     def start(
         self, fingerprint: Fingerprint, stages: Mapping[str, Fingerprint] = {}, *, only_if_empty: bool = False
@@ -99,6 +71,7 @@ class PostgresStore(SqlStore, SharedStore):
             if only_if_empty and begun:
                 return
             connection.execute("TRUNCATE photos, failures, queue, contents CASCADE")
+            connection.execute(f"DELETE FROM about WHERE {OF_STAGE}".encode())
             connection.execute("DROP INDEX IF EXISTS vectors_nearest")
             connection.execute(f"ALTER TABLE vectors ALTER COLUMN vector TYPE VECTOR({dim})".encode())
             if dim <= _WIDEST:
@@ -181,7 +154,7 @@ class PostgresStore(SqlStore, SharedStore):
         passes, parameters = below([folder])
         return [path for (path,) in self._rows(f"SELECT path FROM queue WHERE {passes} LIMIT ?", *parameters, at_most)]
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         ((n_vectors,),) = self._rows("SELECT count(*) FROM vectors")
         held = self.fingerprint()
         if n_vectors > EXACT_UP_TO and held is not None and held.dim <= _WIDEST and not self._has_index():

@@ -45,5 +45,5 @@ class SharedStore(Store):
         """The paths below a folder that are in the queue, in whoever's hands."""
 
     @abstractmethod
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """Get ready for searches, once much has been written."""

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from seesay.library.stores.conditions import Dialect, below, conditions
 from seesay.library.stores.store import Store
 from seesay.library.types import (
-    STAGES,
     Counts,
     Failure,
     File,
@@ -32,6 +31,8 @@ _PHOTO = "p.id, p.path, p.content, p.size, p.mtime_ns, p.date, c.width, c.height
 _JOINED = "photos p JOIN contents c ON c.id = p.content"
 UNUSED = "NOT EXISTS (SELECT 1 FROM photos WHERE content = contents.id)"
 """That no photo has a content any more."""
+OF_STAGE = "key NOT IN ('fingerprint', 'epoch', 'format')"
+"""That a row of `about` is of a later stage of search: whatever it is called, it has the fingerprint of its views."""
 PUT_PHOTO = (
     "INSERT INTO photos (path, size, mtime_ns, date, content) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime_ns = excluded.mtime_ns, "
@@ -52,7 +53,8 @@ class SqlStore(Store):
         return self._fingerprint("fingerprint")
 
     def stages(self) -> dict[str, Fingerprint]:
-        return {stage: found for stage in STAGES if (found := self._fingerprint(stage))}
+        rows = self._rows(f"SELECT key, value FROM about WHERE {OF_STAGE} ORDER BY key")
+        return {stage: Fingerprint(**json.loads(value)) for stage, value in rows if value}
 
     def _fingerprint(self, key: str) -> Fingerprint | None:
         found = self._rows("SELECT value FROM about WHERE key = ?", key)
@@ -162,8 +164,7 @@ def unpack(vector: bytes) -> Vector:
 
 def beginning(fingerprint: Fingerprint, stages: Mapping[str, Fingerprint]) -> dict[str, str]:
     """What a library that begins says about itself."""
-    made_with = {"fingerprint": fingerprint, **stages}
-    about = {key: json.dumps(asdict(made_with[key])) if key in made_with else "" for key in ("fingerprint", *STAGES)}
+    about = {key: json.dumps(asdict(made_with)) for key, made_with in {"fingerprint": fingerprint, **stages}.items()}
     return {**about, "epoch": uuid.uuid4().hex}
 
 

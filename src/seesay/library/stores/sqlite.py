@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ from seesay.library.stores.conditions import SQLITE
 from seesay.library.stores.database import Database
 from seesay.library.stores.keeper import MatrixKeeper
 from seesay.library.stores.matrix import Ids, Matrix
-from seesay.library.stores.sql import PUT_PHOTO, UNUSED, SqlStore, beginning, date_of, pack, unpack
+from seesay.library.stores.sql import OF_STAGE, PUT_PHOTO, UNUSED, SqlStore, beginning, date_of, pack, unpack
+from seesay.library.stores.store import WAIT, busy
 from seesay.library.types import Batch, File, Filter, Fingerprint, Folder, Hit, Vector
 from seesay.system.locks import hold_lock
 
@@ -39,8 +40,14 @@ class SqliteStore(SqlStore):
     def close(self) -> None:
         self._database.close()
 
-    def writing(self, *, together: bool = False) -> AbstractContextManager[None]:
-        return hold_lock(self.folder / "writer.lock", f"the library {self.name}")
+    @contextmanager
+    def writing(self, *, together: bool = False) -> Iterator[None]:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(hold_lock(self.folder / "writer.lock", busy(self.name), hint=WAIT))
+            except OSError as error:
+                raise SeesayError(f"the library {self.name} may only be read: {error.strerror or error}") from error
+            yield
 
     def _rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         return self._database.rows(sql, *parameters)
@@ -53,6 +60,7 @@ class SqliteStore(SqlStore):
                 return
             for table in ("photos", "failures", "contents"):
                 connection.execute(f"DELETE FROM {table}")
+            connection.execute(f"DELETE FROM about WHERE {OF_STAGE}")
             connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", beginning(fingerprint, stages).items())
         self._keeper.delete()
 

@@ -10,6 +10,13 @@ from pathlib import Path
 
 from seesay.library.types import Batch, Counts, Failure, File, Filter, Fingerprint, Folder, Hit, Photo, Tags, Vector
 
+WAIT = "wait until it has finished; searching works meanwhile"
+
+
+def busy(name: str) -> str:
+    """What to say where somebody else is writing."""
+    return f"the library {name} is being written by another seesay"
+
 
 class Store(ABC):
     """Where a library is kept. Any number of readers, in any number of processes; who may write, `writing` says."""

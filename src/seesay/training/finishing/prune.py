@@ -6,8 +6,7 @@ from typing import Any
 
 from seesay.models import pretrained
 from seesay.models.base import Matcher
-from seesay.models.tuning import STEPS
-from seesay.models.weights import Weights
+from seesay.models.weights import STEPS, Weights
 from seesay.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
 _WRITTEN_AGAIN = ("format", "family", "config", "features", "vocabulary", "borrowed")

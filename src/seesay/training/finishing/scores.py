@@ -10,8 +10,7 @@ from seesay.data.collection import Collection
 from seesay.images.extraction import features_of
 from seesay.models.base import Captioner, Matcher
 from seesay.models.pretrained import load
-from seesay.models.tuning import tuned_table
-from seesay.models.weights import find
+from seesay.models.weights import find, tuned_table
 from seesay.settings.blend import NORMALISATION, Blend
 
 Scores = NDArray[np.float32]

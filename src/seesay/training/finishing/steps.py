@@ -17,12 +17,12 @@ from seesay.errors import SeesayError
 from seesay.grounding.tuned import grounding_of
 from seesay.images.extraction import features_of
 from seesay.models.aligner import Aligner, load_aligner
-from seesay.models.base import Captioner, Matcher, family_class
+from seesay.models.base import Captioner, Matcher
 from seesay.models.ensemble import Scored, read_ensemble
 from seesay.models.hubness import HUBNESS
 from seesay.models.pretrained import load, load_captioner
-from seesay.models.tuning import tuned_table
-from seesay.models.weights import ENSEMBLE, Weights, find
+from seesay.models.registry import family_class
+from seesay.models.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
 from seesay.training.finishing import calibration, captions, cascade, grounding, tags

@@ -117,7 +117,7 @@ export class Viewer {
       $("captions").hidden = !captions.length;
       $("caption-list").replaceChildren(
         ...captions.map(({ text }) =>
-          element("li", {}, element("button", { type: "button", className: "sentence", title: "See which part each word speaks of", onclick: () => this.explain(text) }, text))),
+          element("li", {}, element("button", { type: "button", className: "sentence", title: "See the region that each word refers to", onclick: () => this.explain(text) }, text))),
       );
     } catch (error) {
       if (error.name !== "AbortError") $("captions").hidden = true;
@@ -134,7 +134,7 @@ export class Viewer {
       const { words } = await api.explain(this.id, sentence, signal);
       $("words").replaceChildren(...words.map((word) => this.chip(word)));
       const shown = words.some((word) => word.heat.length);
-      this.note = shown ? "Point at a word to see what it speaks of." : "None of these words can be shown.";
+      this.note = shown ? "Point at a word to see what it refers to." : "None of these words can be shown.";
       $("word-note").textContent = this.note;
     } catch (error) {
       if (error.name === "AbortError") return;

@@ -12,7 +12,7 @@ from seesay.errors import SeesayError
 from seesay.library.indexing.places import open_store
 from seesay.library.stores.store import Store
 from seesay.library.types import Batch, Content, Counts, Failure, File, Filter, Fingerprint, Folder, Hit
-from seesay.system.locks import LibraryBusyError
+from seesay.system.locks import LockHeldError
 
 Put = Callable[..., None]
 X, Y, Z = ([1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0])
@@ -225,7 +225,7 @@ def test_odd_paths_are_kept_as_they_are(store: Store) -> None:
 
 
 def test_one_writer_at_a_time(store: Store) -> None:
-    refused = pytest.raises(LibraryBusyError, match=r"being written by another seesay \(process \d+.*\)")
+    refused = pytest.raises(LockHeldError, match=r"being written by another seesay \(process \d+.*\)")
     with store.writing(), refused, store.writing():
         pass
     with store.writing():

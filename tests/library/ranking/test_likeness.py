@@ -8,7 +8,7 @@ from PIL import ExifTags, Image
 
 from seesay.errors import SeesayError
 from seesay.library.library import Library
-from seesay.library.ranking.likeness import ChangedError, NotFoundError, Part, find_photo, read_box, read_photo
+from seesay.library.ranking.likeness import ChangedError, Crop, NotFoundError, find_photo, read_box, read_photo
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def test_a_photo_of_the_library_need_not_be_opened_again(library: Library, both:
 
 def test_a_part_finds_what_looks_like_the_part(library: Library, both: Path) -> None:
     for box, colour in (((0.0, 0.0, 0.5, 1.0), "red.png"), ((0.5, 0.2, 1.0, 0.8), "blue.jpg")):
-        assert names(library, like=[Part(both, box)])[0] == colour
-        assert names(library, like=[Part(id_of(library, "both.png"), box)])[0] == colour
+        assert names(library, like=[Crop(both, box)])[0] == colour
+        assert names(library, like=[Crop(id_of(library, "both.png"), box)])[0] == colour
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
@@ -56,12 +56,12 @@ def test_a_box_means_the_upright_photo(library: Library, both: Path, tmp_path: P
     with Image.open(both) as image:
         turned = image if orientation == 1 else image.transpose(Image.Transpose(how[orientation]))
         turned.save(tmp_path / "turned.jpg", exif=exif, quality=95)
-    assert names(library, like=[Part(tmp_path / "turned.jpg", (0, 0, 0.4, 1))])[0] == "red.png"
-    assert names(library, like=[Part(tmp_path / "turned.jpg", (0.6, 0, 1, 1))])[0] == "blue.jpg"
+    assert names(library, like=[Crop(tmp_path / "turned.jpg", (0, 0, 0.4, 1))])[0] == "red.png"
+    assert names(library, like=[Crop(tmp_path / "turned.jpg", (0.6, 0, 1, 1))])[0] == "blue.jpg"
 
 
 def test_an_id_that_was_never_given_is_refused(library: Library) -> None:
-    for like in (99, Part(99, (0, 0, 1, 1))):
+    for like in (99, Crop(99, (0, 0, 1, 1))):
         with pytest.raises(NotFoundError, match="no photo 99"):
             library.search(like=[like])
 
@@ -74,7 +74,7 @@ def test_a_file_that_is_not_the_one_that_was_indexed_is_not_read(library: Librar
         both.write_bytes(both.read_bytes() + b"x")
     os.utime(both, ns=(0, photo.mtime_ns + (change == "time")))
     with pytest.raises(ChangedError, match="has changed since it was indexed"):
-        library.search(like=[Part(photo.id, (0, 0, 1, 1))])
+        library.search(like=[Crop(photo.id, (0, 0, 1, 1))])
 
 
 @pytest.mark.parametrize(

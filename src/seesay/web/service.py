@@ -7,9 +7,8 @@ from functools import partial
 
 from seesay.errors import SeesayError
 from seesay.library.library import Library
-from seesay.library.ranking.likeness import Part, Source
-from seesay.library.ranking.search import Result
-from seesay.library.ranking.tags import find_clues
+from seesay.library.ranking.likeness import Crop, Source
+from seesay.library.ranking.search import Results
 from seesay.library.types import Filter
 from seesay.web.answers import ResultAnswer, SearchAnswer, StatusAnswer
 from seesay.web.indexing import Indexer
@@ -33,7 +32,7 @@ class Question:
     page: Page
 
 
-class Desk:
+class Service:
     """Where requests are worked on."""
 
     def __init__(self, library: Library, seer: Seer, indexer: Indexer) -> None:
@@ -55,24 +54,23 @@ class Desk:
         for lane in (self.searching, self.drawing, self.thinking):
             lane.close()
 
-    def search(self, asked: Question, like: Sequence[Source | Part] = ()) -> SearchAnswer:
-        """Answer a search, perhaps for what is like photos, or parts of them."""
+    def search(self, asked: Question, like: Sequence[Source | Crop] = ()) -> SearchAnswer:
+        """Answer a search, perhaps for what is like photos, or crops of them."""
         return self._answer(asked, partial(self.library.search, like=like, plus=asked.plus, minus=asked.minus))
 
     def search_regions(self, asked: Question) -> SearchAnswer:
-        """Answer a search for parts of photos."""
+        """Answer a search for regions of photos."""
         return self._answer(asked, self.library.search_regions)
 
-    def _answer(self, asked: Question, find: Callable[..., list[Result]]) -> SearchAnswer:
+    def _answer(self, asked: Question, find: Callable[..., Results]) -> SearchAnswer:
         page = asked.page
         top = BY_DATE if asked.sort == "date" else page.end + 1
         results = find(asked.q, where=asked.where, top=top, sort=asked.sort)
-        counts = self.library.encoder.count_words(" ".join([asked.q, *asked.plus, *asked.minus]))
         return SearchAnswer(
             query=asked.q,
             results=[ResultAnswer.of(result) for result in results[page.offset : page.end]],
             next=page.next_after(len(results)),
-            unknown_words=[word for word, count in counts.items() if count == 0 and not find_clues({word: 0})],
+            unknown_words=list(results.unknown_words),
         )
 
     def status(self) -> StatusAnswer:

@@ -8,7 +8,7 @@ import pytest
 from seesay.errors import SeesayError
 from seesay.library.classes import CLASS_NAMES
 from seesay.library.ranking.calibration import Calibration
-from seesay.library.ranking.query import Parts, Sentence
+from seesay.library.ranking.query import Query, Sentence
 from seesay.library.ranking.search import Result, find_photos
 from seesay.library.ranking.tags import Clue, classes_alike, find_clues
 from seesay.library.stores.store import Store
@@ -81,12 +81,12 @@ def test_a_clue_finds_what_the_vector_does_not(store: Store, put: Put) -> None:
     put({"/x.jpg": [1.0, 0, 0]}, tags=((7, 0.9),))
     put({"/church.jpg": [0.8, 0.6, 0]}, tags=((CHURCH, 0.64),))
     plain, helped = (Sentence(np.array([1, 0, 0], np.float32), 1, clues) for clues in ((), (Clue(0.5, {CHURCH: 1.0}),)))
-    assert names(find_photos(store, Parts(fits=(plain,)), None, Filter())) == ["x.jpg", "church.jpg"]
-    results = find_photos(store, Parts(fits=(helped,)), None, Filter())
+    assert names(find_photos(store, Query(fits=(plain,)), None, Filter())) == ["x.jpg", "church.jpg"]
+    results = find_photos(store, Query(fits=(helped,)), None, Filter())
     assert names(results) == ["church.jpg", "x.jpg"]
     assert results[0].score == pytest.approx(0.8 + 0.5 * 0.8, abs=1e-3)
     curve = Calibration(10.0, 0.0, -5.0, 0.0)
-    results = find_photos(store, Parts(fits=(helped,)), curve, Filter())
+    results = find_photos(store, Query(fits=(helped,)), curve, Filter())
     assert results[0].score == pytest.approx(float(curve.probability(1.2, 1)), abs=1e-3)
 
 
@@ -96,14 +96,14 @@ def test_an_unwanted_clue_lets_photos_sink(store: Store, put: Put) -> None:
     wanted = Sentence(np.array([1, 0, 0], np.float32), 1)
     unwanted = Sentence(np.zeros(3, np.float32), 1, (Clue(0.6, {CHURCH: 1.0}),))
     for curve in (None, Calibration(10.0, 0.0, -5.0, 0.0)):
-        assert names(find_photos(store, Parts((wanted,), (unwanted,)), curve, Filter())) == ["x.jpg", "church.jpg"]
+        assert names(find_photos(store, Query((wanted,), (unwanted,)), curve, Filter())) == ["x.jpg", "church.jpg"]
 
 
 def test_a_query_of_words_that_were_never_seen_is_answered_by_tags_alone(store: Store, put: Put) -> None:
     put({f"/{number}.jpg": [1.0, 0, 0] for number in range(3)})
     put({"/espresso.jpg": [0, 1.0, 0]}, tags=((ESPRESSO, 0.8),))
     nothing = Sentence(np.zeros(3, np.float32), 1, find_clues({"espresso": 0}))
-    results = find_photos(store, Parts(fits=(nothing,)), None, Filter())
+    results = find_photos(store, Query(fits=(nothing,)), None, Filter())
     assert names(results)[0] == "espresso.jpg"
     assert results[0].tags == ("espresso coffee",)
 
@@ -111,7 +111,7 @@ def test_a_query_of_words_that_were_never_seen_is_answered_by_tags_alone(store: 
 def test_a_filter_by_tag(store: Store, put: Put) -> None:
     put({"/church.jpg": [1.0, 0, 0]}, tags=((CHURCH, 0.5), (GUITAR, SHOWN / 2)))
     put({"/guitar.jpg": [0, 1.0, 0]}, tags=((GUITAR, 0.3),))
-    everything = Parts(fits=(Sentence(np.array([1, 0, 0], np.float32), 1),))
+    everything = Query(fits=(Sentence(np.array([1, 0, 0], np.float32), 1),))
     for tag, found in (("church", ["church.jpg"]), ("guitar", ["guitar.jpg"]), ("zebra", [])):
         assert names(find_photos(store, everything, None, Filter(classes=find_classes(tag)))) == found
 

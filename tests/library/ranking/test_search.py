@@ -11,7 +11,7 @@ from PIL import Image
 from seesay.errors import SeesayError
 from seesay.library.library import Library
 from seesay.library.ranking.calibration import Calibration
-from seesay.library.ranking.query import Parts, Sentence
+from seesay.library.ranking.query import Query, Sentence
 from seesay.library.ranking.search import Result, find_photos
 from seesay.library.stores.store import Store
 from seesay.library.types import Filter
@@ -31,7 +31,7 @@ def names(results: list[Result]) -> list[str]:
 
 def test_one_sentence_ranks_by_cosine_and_scores_by_probability(store: Store, put: Put) -> None:
     put(STORED)
-    results = find_photos(store, Parts(fits=(axis(1, 0, 0),)), CALIBRATION, Filter())
+    results = find_photos(store, Query(fits=(axis(1, 0, 0),)), CALIBRATION, Filter())
     assert names(results) == ["x.jpg", "xy.jpg", "y.jpg"]
     expected = [1 / (1 + math.exp(-(10 * cosine - 5))) for cosine in (1.0, 0.6, 0.0)]
     np.testing.assert_allclose([result.score for result in results], expected, atol=1e-3)
@@ -40,14 +40,14 @@ def test_one_sentence_ranks_by_cosine_and_scores_by_probability(store: Store, pu
 
 def test_without_calibration_the_score_is_the_cosine(store: Store, put: Put) -> None:
     put(STORED)
-    results = find_photos(store, Parts(fits=(axis(1, 0, 0),)), None, Filter())
+    results = find_photos(store, Query(fits=(axis(1, 0, 0),)), None, Filter())
     np.testing.assert_allclose([result.score for result in results], [1.0, 0.6, 0.0], atol=1e-3)
     assert [result.word for result in results] == [None] * 3
 
 
 def test_all_wanted_sentences_have_to_fit(store: Store, put: Put) -> None:
     put(STORED)
-    parts = Parts(fits=(axis(1, 0, 0), axis(0, 1, 0)))
+    parts = Query(fits=(axis(1, 0, 0), axis(0, 1, 0)))
     results = find_photos(store, parts, CALIBRATION, Filter())
     assert names(results)[0] == "xy.jpg"
     p = CALIBRATION.probability([0.6, 0.8], 1)
@@ -56,21 +56,21 @@ def test_all_wanted_sentences_have_to_fit(store: Store, put: Put) -> None:
 
 def test_what_fits_an_unwanted_sentence_sinks(store: Store, put: Put) -> None:
     put(STORED)
-    parts = Parts(fits=(axis(0, 1, 0),), unlike=(axis(1, 0, 0),))
+    parts = Query(fits=(axis(0, 1, 0),), unlike=(axis(1, 0, 0),))
     for calibration in (CALIBRATION, None):
         assert names(find_photos(store, parts, calibration, Filter())) == ["y.jpg", "xy.jpg", "x.jpg"]
-    results = find_photos(store, Parts(fits=(axis(0.6, 0.8, 0),), unlike=(axis(0, 1, 0),)), CALIBRATION, Filter())
+    results = find_photos(store, Query(fits=(axis(0.6, 0.8, 0),), unlike=(axis(0, 1, 0),)), CALIBRATION, Filter())
     assert names(results)[0] == "x.jpg"
 
 
 def test_with_a_photo_in_the_query_the_score_is_no_probability(store: Store, put: Put) -> None:
     put(STORED)
     like = np.array([0, 1, 0], np.float32)
-    results = find_photos(store, Parts(like=(like,)), CALIBRATION, Filter())
+    results = find_photos(store, Query(like=(like,)), CALIBRATION, Filter())
     assert names(results) == ["y.jpg", "xy.jpg", "x.jpg"]
     assert results[0].score == pytest.approx(1, abs=1e-3)
     assert results[0].word is None
-    both = find_photos(store, Parts(fits=(axis(1, 0, 0),), like=(like,)), CALIBRATION, Filter())
+    both = find_photos(store, Query(fits=(axis(1, 0, 0),), like=(like,)), CALIBRATION, Filter())
     assert names(both)[0] == "xy.jpg"
 
 
@@ -78,7 +78,7 @@ def test_copies_are_folded_into_the_best_of_them(store: Store, put: Put) -> None
     put(STORED)
     put({"/same bytes.jpg": [1.0, 0, 0]}, digest="digest of /x.jpg")
     put({"/resized.jpg": [0.999, 0.0447, 0]})
-    results = find_photos(store, Parts(fits=(axis(1, 0, 0),)), None, Filter())
+    results = find_photos(store, Query(fits=(axis(1, 0, 0),)), None, Filter())
     assert names(results) == ["x.jpg", "xy.jpg", "y.jpg"]
     assert [photo.path.name for photo in results[0].copies] == ["same bytes.jpg", "resized.jpg"]
 
@@ -86,14 +86,14 @@ def test_copies_are_folded_into_the_best_of_them(store: Store, put: Put) -> None
 def test_copies_do_not_use_up_the_places(store: Store, put: Put) -> None:
     put({f"/{number:03}.jpg": [1.0, 0, 0] for number in range(150)})
     put({"/y.jpg": [0, 1.0, 0], "/z.jpg": [0, 0, 1.0]})
-    results = find_photos(store, Parts(fits=(axis(1, 0, 0),)), None, Filter(), top=3)
+    results = find_photos(store, Query(fits=(axis(1, 0, 0),)), None, Filter(), top=3)
     assert names(results) == ["000.jpg", "y.jpg", "z.jpg"]
     assert len(results[0].copies) == 149
 
 
 def test_top_and_the_least_score(store: Store, put: Put) -> None:
     put(STORED)
-    parts = Parts(fits=(axis(1, 0, 0),))
+    parts = Query(fits=(axis(1, 0, 0),))
     assert names(find_photos(store, parts, CALIBRATION, Filter(), top=1)) == ["x.jpg"]
     assert names(find_photos(store, parts, CALIBRATION, Filter(), min_score=0.5)) == ["x.jpg", "xy.jpg"]
     assert find_photos(store, parts, CALIBRATION, Filter(), min_score=1.0) == []
@@ -102,18 +102,18 @@ def test_top_and_the_least_score(store: Store, put: Put) -> None:
 def test_sorting_by_date_reorders_the_best(store: Store, put: Put) -> None:
     for year, (path, vector) in zip((2001, 2003, 2002), STORED.items(), strict=True):
         put({path: vector}, taken=f"{year}-01-01T00:00:00")
-    parts = Parts(fits=(axis(1, 0, 0),))
+    parts = Query(fits=(axis(1, 0, 0),))
     assert names(find_photos(store, parts, None, Filter(), sort="date")) == ["y.jpg", "xy.jpg", "x.jpg"]
     assert names(find_photos(store, parts, None, Filter(), sort="date", top=2)) == ["xy.jpg", "x.jpg"]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"sort": "size"}, "cannot sort by 'size'\n  allowed: score, date"), ({"top": 0}, "the best 0 photos are wanted")],
+    [({"sort": "size"}, "cannot sort by 'size'\n  allowed: score, date"), ({"top": 0}, "top is 0")],
 )
 def test_impossible_wishes_are_refused(store: Store, options: dict[str, object], message: str) -> None:
     with pytest.raises(SeesayError, match=message):
-        find_photos(store, Parts(fits=(axis(1, 0, 0),)), None, Filter(), **options)  # type: ignore[arg-type]
+        find_photos(store, Query(fits=(axis(1, 0, 0),)), None, Filter(), **options)  # type: ignore[arg-type]
 
 
 def test_a_library_finds_by_sentence_photo_and_both(library: Library, photos: Path, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_folder_restricts_the_search(library: Library, photos: Path) -> None:
 
 @pytest.mark.parametrize("query", ["", " ", "\n"])
 def test_a_query_of_nothing_is_refused(library: Library, query: str) -> None:
-    with pytest.raises(SeesayError, match="the query asks for nothing"):
+    with pytest.raises(SeesayError, match="the query is empty"):
         library.search(query)
 
 
@@ -152,7 +152,7 @@ def test_every_photo_is_found_once_whatever_is_asked(store: Store, put: Put) -> 
     for _ in range(20):
         fits = tuple(axis(*draw()) for _ in range(rng.integers(1, 4)))
         unlike = tuple(axis(*draw()) for _ in range(rng.integers(0, 3)))
-        results = find_photos(store, Parts(fits, unlike), CALIBRATION, Filter(), top=50)
+        results = find_photos(store, Query(fits, unlike), CALIBRATION, Filter(), top=50)
         shown = [photo.path.name for result in results for photo in (result.photo, *result.copies)]
         assert sorted(shown, key=int) == [str(number) for number in range(30)]
         assert [result.score for result in results] == sorted((result.score for result in results), reverse=True)

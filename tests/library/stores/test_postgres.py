@@ -161,3 +161,14 @@ def test_texts_that_a_server_cannot_keep_are_kept_without_the_odd_part(place: st
     store.write(Batch([odd], [(File(b"/caf\xe9\n.jpg", 1, 1), "a")]))
     assert store.latest(1, Filter())[0].camera == "Ca\N{REPLACEMENT CHARACTER}non ?"
     store.close()
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_the_right_to_write_is_free_as_soon_as_it_is_given_back(postgres_url: str, together: bool) -> None:
+    store = PostgresStore(postgres_url)
+    held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+    for _ in range(20):
+        with store.writing(together=together):
+            assert store._rows(held) == [(1,)]
+        assert store._rows(held) == [(0,)]
+    store.close()

@@ -1,4 +1,4 @@
-"""Later stages look again at the best photos, and only where the library holds what they need."""
+"""Later stages rerank the best photos, and only where the library holds what they need."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -15,9 +15,9 @@ from seesay.errors import SeesayError
 from seesay.library.library import Library
 from seesay.library.ranking.calibration import Calibration
 from seesay.library.ranking.cascade import Blend
-from seesay.library.ranking.query import Parts, Sentence
-from seesay.library.ranking.rescoring import AlignerRescorer, find_stages
+from seesay.library.ranking.query import Query, Sentence
 from seesay.library.ranking.search import find_photos
+from seesay.library.stages import Cascade, Regions
 from seesay.library.stores.store import Store
 from seesay.library.types import Filter
 
@@ -98,9 +98,9 @@ def test_a_library_without_regions_is_searched_by_stage_one_alone(
         library.index(photos, workers=1)
         assert {name: score for name, score in scores(library, "red").items() if name != "later"} == alone
         assert second.asked == []
-        assert (library.status().stages, library.status().could_look_again) == ({}, True)
+        assert (library.status().stages, library.status().could_rerank) == ({}, True)
         library.rebuild(workers=1)
-        assert (library.status().stages, library.status().could_look_again) == ({"regions": "corners"}, False)
+        assert (library.status().stages, library.status().could_rerank) == ({"regions": "corners"}, False)
         scores(library, "red")
         assert second.asked == [(5, "red")]
 
@@ -164,9 +164,9 @@ def test_a_search_for_regions_of_nothing_is_refused(
 ) -> None:
     library = open_cascade(corners(ALL))
     library.index(photos, workers=1)
-    with pytest.raises(SeesayError, match="asks for nothing"):
+    with pytest.raises(SeesayError, match="query is empty"):
         library.search_regions("  ")
-    with pytest.raises(SeesayError, match="the best 0 photos"):
+    with pytest.raises(SeesayError, match="top is 0"):
         library.search_regions("red", top=0)
 
 
@@ -176,7 +176,7 @@ def test_a_sentence_without_a_known_word_stays_with_stage_one(
     put({"/x.jpg": [1.0, 0, 0]})
     second = corners(ALL)
     nothing = Sentence(np.zeros(3, np.float32), 1, text="zorblax")
-    assert find_photos(store, Parts(fits=(nothing,)), None, Filter(), stages=[second])[0].score == 0
+    assert find_photos(store, Query(fits=(nothing,)), None, Filter(), stages=[second])[0].score == 0
     assert second.asked == []
 
 
@@ -208,6 +208,51 @@ def test_a_stage_whose_blend_was_chosen_after_others_is_not_used(
     assert third.asked == []
 
 
+def test_stages_are_put_in_the_order_that_they_were_tuned_for(toy: ModuleType) -> None:
+    second, third = toy.Corners(ALL), toy.Brightness(Blend(("colours", "corners"), 2, 0.5, 1.0, 0.0))
+    cascade = Cascade("colours", [third, second])
+    assert cascade.stages == (second, third)
+    assert cascade.unused() == []
+
+
+def test_of_two_ways_to_go_on_the_longer_is_taken_and_the_other_is_named(toy: ModuleType) -> None:
+    second, third = toy.Corners(ALL), toy.Brightness(Blend(("colours", "corners"), 2, 0.5, 1.0, 0.0))
+    added = toy.Brightness(Blend(("colours",), 5, 0.5, 1.0, 0.0))
+    added.fingerprint = replace(added.fingerprint, model="added")
+    cascade = Cascade("colours", [added, second, third])
+    assert cascade.stages == (second, third)
+    (problem,) = cascade.unused()
+    assert problem.what == (
+        "added is not used for search: it was tuned to come after colours, "
+        "and the stages are colours, corners, brightness"
+    )
+    assert problem.hint == "seesay tune added --only cascade"
+
+
+def test_a_stage_that_is_put_in_between_silences_no_later_one_without_a_word(toy: ModuleType) -> None:
+    added = toy.Brightness(Blend(("colours",), 5, 0.5, 1.0, 0.0))
+    added.fingerprint, added.stage = replace(added.fingerprint, model="added"), "added"
+    second = toy.Corners(Blend(("colours", "added"), 10, 0.5, 1.0, 0.0))  # tuned again
+    third = toy.Brightness(Blend(("colours", "corners"), 2, 0.5, 1.0, 0.0))  # forgotten
+    cascade = Cascade("colours", [added, second, third])
+    assert cascade.stages == (added, second)
+    (problem,) = cascade.unused()
+    assert "brightness is not used for search: it was tuned to come after colours, corners" in problem.what
+    assert Cascade("other", [added, second, third]).unused() == []  # they are of another library
+
+
+def test_a_kind_of_stage_that_nobody_knows_is_indexed_and_searched_with(
+    open_cascade: Callable[..., Library], photos: Path, toy: ModuleType
+) -> None:
+    own = toy.Brightness(Blend(("colours",), 4, 0.5, 1.0, 0.0))
+    own.stage = "brightness of somebody"
+    library = open_cascade(own)
+    library.index(photos, workers=1)
+    assert library.status().stages == {"brightness of somebody": "brightness"}
+    assert scores(library, "red")["white"] > scores(open_cascade(), "red")["white"]
+    assert own.asked == [(4, "red")]
+
+
 def test_a_library_of_two_stages_is_told_of_a_third(
     open_cascade: Callable[..., Library], photos: Path, toy: ModuleType
 ) -> None:
@@ -217,18 +262,18 @@ def test_a_library_of_two_stages_is_told_of_a_third(
     with open_cascade(second, third) as library:
         assert scores(library, "red")
         assert (second.asked, third.asked) == ([(4, "red")], [])
-        assert (library.status().stages, library.status().could_look_again) == ({"regions": "corners"}, True)
+        assert (library.status().stages, library.status().could_rerank) == ({"regions": "corners"}, True)
         library.rebuild(workers=1)
-        assert not library.status().could_look_again
+        assert not library.status().could_rerank
 
 
 def test_the_stages_that_ship_are_found_and_look_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    second, third = find_stages("vse")
-    assert find_stages("vse-flickr8k") == ()  # the blends were chosen for another first stage
+    second, third = Cascade("vse").stages
+    assert Cascade("vse-flickr8k").stages == ()  # the blends were chosen for another first stage
     monkeypatch.setitem(sys.modules, "torch", None)  # importing it would fail
     rng = np.random.default_rng(0)
     regions = rng.normal(0, 0.03, (3, 20, second.fingerprint.dim)).astype(np.float16)
-    assert isinstance(second, AlignerRescorer)
+    assert isinstance(second, Regions)
     assert second.score(regions, "two dogs play").shape == (3,)
     scores, boxes = second.point(regions, "a dog")
     assert (scores.shape, boxes.shape) == ((3,), (3, 4))
@@ -238,7 +283,7 @@ def test_the_stages_that_ship_are_found_and_look_without_torch(monkeypatch: pyte
 
 def test_without_their_weights_there_are_no_later_stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seesay.models.weights.PACKAGED", tmp_path)
-    assert find_stages("vse") == ()
+    assert Cascade("vse").stages == ()
 
 
 def test_a_blend_has_its_own_probabilities(

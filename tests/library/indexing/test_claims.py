@@ -43,7 +43,7 @@ def test_two_indexers_a_killed_one_and_a_restarted_server_make_the_library_of_on
         alone.index(folder, workers=1)
         assert isinstance(alone.store, SqlStore)
         expected = everything_in(alone.store)
-    program = [sys.executable, str(Path(__file__).with_name("toy.py")), "hang", "-", str(folder)]
+    program = [sys.executable, str(Path(__file__).parents[1] / "toy.py"), "hang", "-", str(folder)]
     doomed = subprocess.Popen(
         program, env=os.environ | {"SEESAY_LIBRARY": place}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

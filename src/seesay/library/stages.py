@@ -1,0 +1,169 @@
+"""Trained weights as later stages of search: how their views are made and scored.
+
+Weights say in their config.json which stage they can be and where in the search they come. A kind of stage that is not
+listed here is scored by the model itself; one that can do more, or do it without torch, registers a class:
+
+    @register_stage("regions")
+    class Regions(WeightsStage): ...
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
+
+import numpy as np
+
+from seesay.errors import SeesayError
+from seesay.library.indexing.encoding import ViewEncoder, WeightsViewEncoder
+from seesay.library.ranking.cascade import Blend, Boxes, arrange, left_out
+from seesay.library.ranking.cascade import Stage as RankingStage
+from seesay.library.stores.store import Store
+from seesay.library.types import Vector
+from seesay.library.weights import LibraryWeights
+from seesay.models import weights
+from seesay.settings.blend import NORMALISATION
+
+if TYPE_CHECKING:
+    from seesay.library.ranking.sentences import LikelihoodScorer, WordScorer
+    from seesay.models.aligner import Aligner
+    from seesay.models.base import Captioner
+
+
+class Stage(ViewEncoder, RankingStage, Protocol):
+    """What a library needs of a later stage: the half for indexing and the half for search."""
+
+
+class WeightsStage(WeightsViewEncoder):
+    """Trained weights by name or folder, scored by the model itself.
+
+    Args:
+        blend: How much they count, where that is not what their config.json says.
+    """
+
+    def __init__(self, name: str | Path, blend: Blend | None = None) -> None:
+        super().__init__(name)
+        self.blend = blend or Blend.from_table(self.tuned("cascade"), self.config_file)
+        if self.blend.calibration and not blend:
+            self.tuned("cascade.calibration")  # which may have been chosen beside other weights than the blend
+
+    @property
+    def stage(self) -> str:
+        if self.role is None:
+            raise SeesayError(f"{self.name} cannot be a stage of search", hint="seesay models")
+        return self.role.stage
+
+    def score(self, views: Vector, text: str) -> Vector:
+        import torch
+
+        with torch.inference_mode():
+            scores = self.matcher.score(torch.from_numpy(views).float(), self.matcher.encode_texts([text]))
+        return np.asarray(scores[:, 0].numpy(), np.float32)
+
+
+_KINDS: dict[str, type[WeightsStage]] = {}
+Kind = TypeVar("Kind", bound=type[WeightsStage])
+
+
+def register_stage(name: str) -> Callable[[Kind], Kind]:
+    """Makes a class the kind of stage that weights of this name are."""
+
+    def add(kind: Kind) -> Kind:
+        _KINDS[name] = kind
+        return kind
+
+    return add
+
+
+def open_stage(name: str | Path, blend: Blend | None = None) -> WeightsStage:
+    """Trained weights as the kind of stage that they say they can be.
+
+    Raises:
+        SeesayError: They can be none, or their config.json says nothing of how much they count.
+    """
+    role = LibraryWeights(name).role
+    return _KINDS.get(role.stage if role else "", WeightsStage)(name, blend)
+
+
+def installed_stages() -> tuple[WeightsStage, ...]:
+    """The weights that came with the package and whose config.json says where in the search they come."""
+    return tuple(open_stage(found.folder) for found in weights.installed() if found.about.get("cascade"))
+
+
+class Cascade:
+    """The later stages of one library.
+
+    Args:
+        first: The weights of its first stage.
+        stages: Those that there are, in any order; by default those that are installed.
+    """
+
+    def __init__(self, first: str, stages: Sequence[Stage] | Literal["installed"] = "installed") -> None:
+        self.first = first
+        self._offered: Sequence[Stage] = installed_stages() if stages == "installed" else stages
+        self.stages = arrange(self._offered, first)
+
+    def held(self, store: Store) -> tuple[Stage, ...]:
+        """Those stages whose views a store holds, as far as they follow each other."""
+        held = store.stages()
+        return arrange([stage for stage in self.stages if held.get(stage.stage) == stage.fingerprint], self.first)
+
+    def unused(self) -> list[SeesayError]:
+        """For each stage that is tuned for the first one and does not fit the others, why it is not used.
+
+        That happens where a stage is added, removed or trained again, and those after it are not tuned again.
+        """
+        return left_out(self._offered, self.stages, self.first)
+
+
+@register_stage("regions")
+class Regions(WeightsStage):
+    """The region a word refers to is looked for in photos; without torch where the model is known to NumPy."""
+
+    @cached_property
+    def _without_torch(self) -> "WordScorer | None":
+        from seesay.library.ranking.sentences import WordScorer
+
+        return WordScorer(self.folder, self.about, self.vocabulary) if WordScorer.knows(self.about) else None
+
+    def score(self, views: Vector, text: str) -> Vector:
+        return super().score(views, text) if self._without_torch is None else self._without_torch(views, text)
+
+    def point(self, views: Vector, text: str) -> tuple[Vector, Boxes]:
+        """The region of each photo that fits a phrase best: their similarity (n,) and its box (n, 4)."""
+        if self._without_torch is not None:
+            from seesay.images.regions import fixed_regions
+
+            scores, best = self._without_torch.point(views, text)
+            return scores, fixed_regions(self.about["config"]["regions"])[best]
+        import torch
+
+        aligner = cast("Aligner", self.matcher)  # which every model that says it can be this stage is
+        with torch.inference_mode():
+            phrase = torch.nn.functional.normalize(aligner.encode_texts([text]).states[0].sum(0), dim=0)
+            products = (torch.from_numpy(views).float() @ phrase).numpy()  # (n, N)
+        return products.max(1), aligner.boxes[products.argmax(1)]
+
+
+@register_stage("captions")
+class Captions(WeightsStage):
+    """How much likelier a captioner finds a sentence for a photo than for the mean training image."""
+
+    @cached_property
+    def _without_torch(self) -> "LikelihoodScorer | None":
+        from seesay.library.ranking.sentences import LikelihoodScorer
+
+        return (
+            LikelihoodScorer(self.folder, self.about, self.vocabulary) if LikelihoodScorer.knows(self.about) else None
+        )
+
+    def score(self, views: Vector, text: str) -> Vector:
+        if self._without_torch is not None:
+            return self._without_torch(views[:, 0], text)
+        import torch
+
+        with torch.inference_mode():
+            captioner = cast("Captioner", self.matcher)
+            texts = captioner.encode_texts([text])
+            scores = captioner.score(torch.from_numpy(views[:, 0]).float(), texts, normalise=NORMALISATION)
+        return np.asarray(scores[:, 0].numpy(), np.float32)

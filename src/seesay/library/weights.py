@@ -1,0 +1,86 @@
+"""A folder of trained weights as a library knows it; torch is loaded when the first photo needs the model."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seesay.library.types import Fingerprint
+from seesay.models import weights
+
+if TYPE_CHECKING:
+    from seesay.models.base import Matcher
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a model can be in search.
+
+    Attributes:
+        stage: `first` (one vector a photo), `regions`, `captions`, or the name of a stage of somebody else's.
+        dim: Numbers per vector that it keeps of a photo.
+    """
+
+    stage: str
+    dim: int
+
+
+class LibraryWeights:
+    """Trained weights by name or folder: what they are, and the model that they belong to."""
+
+    def __init__(self, name: str | Path) -> None:
+        self.name = str(name)
+        found = weights.find(name)
+        self.folder, self.about = found.folder.resolve(), found.about
+
+    @property
+    def config_file(self) -> str:
+        """Where what they say about themselves is, for errors."""
+        return str(self.folder / "config.json")
+
+    def tuned(self, section: str) -> Any:
+        """A table of their config.json that dev has chosen, or None.
+
+        Raises:
+            SeesayError: It was chosen beside other weights than those that are there.
+        """
+        return weights.tuned_table(weights.Weights(self.folder, self.about), section)
+
+    @cached_property
+    def role(self) -> Role | None:
+        """What they can be in search, which their config.json says; None for nothing."""
+        return _role_of(self.about)
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        features = self.about["features"]
+        spec = "-".join(str(features.get(key, "")) for key in ("backbone", "size", "crop"))
+        packaged = self.folder.parent == weights.PACKAGED.resolve()
+        return Fingerprint(
+            model=self.folder.name if packaged else str(self.folder),
+            weights=weights.weights_digest(self.folder)[:16],
+            features=f"{spec}-{str(features.get('digest', ''))[:12]}",
+            dim=self.role.dim if self.role else int(self.about["config"].get("dim", 0)),
+        )
+
+    @cached_property
+    def vocabulary(self) -> Any:
+        """The words or subwords that the model reads."""
+        from seesay.text.tokenizer import read_tokenizer
+
+        return read_tokenizer(self.folder)
+
+    @cached_property
+    def matcher(self) -> "Matcher":
+        """The model itself, for what needs more than vectors."""
+        from seesay.models.pretrained import load
+
+        return load(self.folder)
+
+
+def _role_of(about: dict[str, Any]) -> Role | None:
+    key = {"vse": ("first", "dim"), "dvsa": ("regions", "dim"), "mrnn": ("captions", "multimodal")}
+    if about["family"] not in key:
+        return None
+    stage, dim = key[about["family"]]
+    return Role(stage, int(about["config"].get(dim, 0)))

@@ -1,0 +1,65 @@
+"""Where things are kept, and the one way they are written."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from seesay.system.files import cache_dir, library_dir, replace_atomically
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("SEESAY_CACHE", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_the_folders_of_a_system_are_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda *_, **__: home / "Library" / "Caches" / "seesay")
+    monkeypatch.setattr("platformdirs.user_data_path", lambda *_, **__: home / "Library" / "seesay")
+    assert cache_dir() == home / "Library" / "Caches" / "seesay"
+    assert library_dir() == home / "Library" / "seesay" / "library"
+
+
+def test_folders_that_are_there_already_stay_in_use(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda *_, **__: home / "Library" / "Caches" / "seesay")
+    monkeypatch.setattr("platformdirs.user_data_path", lambda *_, **__: home / "Library" / "seesay")
+    for place in (".cache/seesay", ".local/share/seesay"):
+        (home / place).mkdir(parents=True)
+    assert cache_dir() == home / ".cache" / "seesay"
+    assert library_dir() == home / ".local" / "share" / "seesay" / "library"
+
+
+def test_a_variable_goes_before_everything(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEESAY_CACHE", "~/mine")
+    assert cache_dir() == home / "mine"
+    monkeypatch.delenv("SEESAY_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "caches"))
+    assert cache_dir() == home / "caches" / "seesay"
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_file_has_the_rights_that_the_user_gives_files(tmp_path: Path, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        with replace_atomically(tmp_path / "file") as temporary:
+            temporary.write_text("text")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == mode
+
+
+def test_what_fails_in_the_middle_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+
+    def fail() -> None:
+        with replace_atomically(tmp_path / "file") as temporary:
+            temporary.write_text("half of the new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "old")]
