@@ -218,7 +218,7 @@ def record_table(folder: Path, section: str, table: Any, tuned: dict[str, Any] |
 
     Args:
         section: Its name; `cascade.calibration` is inside of `cascade`.
-        tuned: See `seesay.models.tuning`.
+        tuned: See `seesay.models.weights`.
     """
     about = read_about(folder).about
     *above, key = section.split(".")

@@ -25,6 +25,8 @@ STEPS = {
     "ensemble": "members",
 }
 """What `seesay tune --only` takes, in the order in which later steps need earlier ones, with the table it writes."""
+REMARKS = ("chosen on", "data")
+"""Keys of tables of version 0.1 that say where they come from."""
 
 _RENAMED = {"borrowed": "source_weights"}
 """Keys of config.json in folders that older releases wrote → their names."""

@@ -3,7 +3,7 @@
 import difflib
 import math
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -147,3 +147,47 @@ def copy_table(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: copy_table(item) for key, item in value.items()}
     return [copy_table(item) for item in value] if isinstance(value, list) else value
+
+
+def check_config(
+    config: Any,
+    *,
+    one_of: Mapping[str, Sequence[str]] | None = None,
+    counts: Sequence[str] = (),
+    shares: Sequence[str] = (),
+    amounts: Sequence[str] = (),
+) -> None:
+    """Refuse what no model can be made of.
+
+    Args:
+        config: With an attribute for each of the names.
+        one_of: Names of choices, each with what can be chosen.
+        counts: Names of what there has to be one of, at least.
+        shares: Names of what lies from 0 up to and without 1, such as a dropout.
+        amounts: Names of what must not be negative.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> check_config(SimpleNamespace(cell="lstm", dim=0), one_of={"cell": ("gru", "lstm")}, counts=("dim",))
+        Traceback (most recent call last):
+        seesay.errors.SeesayError: config.dim is 0
+          allowed: 1 or more
+    """
+    for key, allowed in (one_of or {}).items():
+        if getattr(config, key) not in allowed:
+            raise SeesayError(f"config.{key} is {getattr(config, key)!r}", allowed=tuple(allowed))
+    rules: list[tuple[Sequence[str], Callable[[float], bool], str]] = [
+        (counts, lambda value: value >= 1, "1 or more"),
+        (shares, lambda value: 0 <= value < 1, "0 or more, below 1"),
+        (amounts, lambda value: value >= 0, "0 or more"),
+    ]
+    for keys, is_fine, told in rules:
+        for key in keys:
+            if not is_fine(getattr(config, key)):
+                raise SeesayError(f"config.{key} is {getattr(config, key)}", allowed=told)
+
+
+def check_directions(dim: int) -> None:
+    """Refuse a width that the two directions of an encoder cannot share."""
+    if dim % 2:
+        raise SeesayError(f"config.dim is {dim}, odd, and the encoder has two directions", allowed="even")

@@ -9,9 +9,9 @@ from seesay.models.base import Matcher
 from seesay.models.weights import STEPS, Weights
 from seesay.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
-_WRITTEN_AGAIN = ("format", "family", "config", "features", "vocabulary", "borrowed")
+_WRITTEN_AGAIN = ("format", "family", "config", "features", "vocabulary", "search", "source_weights")
 _CHOSEN_FOR_OTHER_WORDS = ("figures", "tuned", *STEPS.values())
-_FILES = ("model.safetensors", "config.json", "vocabulary.json", "card.md")
+_FILES = ("model.safetensors", "config.json", "vocabulary.json", "tokenizer.json", "card.md")
 
 
 def prune_words(vocabulary: Vocabulary, min_count: int) -> Vocabulary:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from seesay.models.pretrained import record_table
-from seesay.models.tuning import REMARKS
-from seesay.models.weights import ENSEMBLE, find, read_about, weights_digest
+from seesay.models.weights import ENSEMBLE, REMARKS, find, read_about, weights_digest
 
 
 @dataclass(frozen=True)
