@@ -14,6 +14,7 @@ from seesay.cli.research.export import export
 from seesay.cli.research.features import features
 from seesay.cli.research.magnitudes import magnitudes
 from seesay.cli.research.train import train
+from seesay.cli.research.tune import tune
 from seesay.cli.use import library
 from seesay.cli.use.caption import caption
 from seesay.cli.use.demo import demo
@@ -60,7 +61,7 @@ def main(
 
 for function in (
     *(demo, search, serve, caption, describe, ground, identify, explain, match, regions, neighbours, map, words),
-    *(magnitudes, index, models, doctor, evaluate, train, features, export),
+    *(magnitudes, index, models, doctor, evaluate, train, tune, features, export),
 ):
     app.command()(function)
 app.add_typer(library.app, name="library")
