@@ -78,6 +78,7 @@ def classes_alike(word: str) -> dict[int, float]:
     """Classes whose names have words that are used like this one, with the cosine of the nearest.
 
     Example:
+        >>> from seesay.library.classes import CLASS_NAMES
         >>> [(CLASS_NAMES[number], round(alike, 2)) for number, alike in classes_alike("cappuccino").items()][:3]
         [('espresso machine', 0.92), ('espresso coffee', 0.92), ('soda bottle', 0.74)]
     """
