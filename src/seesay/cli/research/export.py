@@ -24,8 +24,8 @@ def export(
 
     \b
     Examples:
-      seesay export vse mrnn -o graphs
-      seesay export vse -o graphs --precision int8 --photos ~/Pictures
+        seesay export vse mrnn -o graphs
+        seesay export vse -o graphs --precision int8 --photos ~/Pictures
     """
     from seesay.errors import SeesayError
     from seesay.export.exporting import export_weights
