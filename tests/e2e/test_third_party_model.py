@@ -22,11 +22,10 @@ from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.pooling import masked_mean
 from seesay.library.library import Library
-from seesay.library.weights import LibraryWeights, Role
 from seesay.models import registry
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
-from seesay.models.registry import families, family_class, register_model
+from seesay.models.registry import families, family_class, register_model, search_role
 from seesay.models.weights import find
 from seesay.text.subwords import Subwords
 from seesay.text.vocabulary import Vocabulary
@@ -153,7 +152,7 @@ def test_it_comes_back_with_its_subwords(weights: Path, small_backbone: None) ->
     model = load(weights)
     assert isinstance(model, Toy)
     assert isinstance(model.tokenizer, Subwords)
-    assert LibraryWeights(weights).role == Role("first", 16)
+    assert search_role(find(weights)) == {"stage": "first", "dim": 16}
     with pytest.raises(SeesayError, match="toy reads subwords and has no vocabulary of whole words"):
         _ = model.vocabulary
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.weights import LibraryWeights, Role
 from seesay.models.base import Captioner
 from seesay.models.pretrained import PACKAGED, load
-from seesay.models.registry import families, family_class
+from seesay.models.registry import families, family_class, search_role
 from seesay.models.weights import find, installed
 from seesay.training.task import task_class
 
@@ -58,7 +57,7 @@ class TestDeclarations:
 
 
 def test_weights_say_which_stage_of_search_they_can_be() -> None:
-    stages = {weights.name: weights.about["search"] for weights in installed()}
+    stages = {weights.name: search_role(weights) for weights in installed()}
     assert stages["vse"] == {"stage": "first", "dim": 768}
     assert stages["mrnn"] == {"stage": "captions", "dim": 512}
     assert stages["dvsa"] == {"stage": "regions", "dim": 768}
@@ -84,14 +83,14 @@ def test_a_folder_that_shares_parts_under_the_older_name_opens(tmp_path: Path) -
     weights = find(folder)
     assert set(weights.about["source_weights"]) == {"dvsa", "vse"}
     assert "borrowed" not in weights.about
-    assert LibraryWeights(folder).role is None
+    assert search_role(weights) is None
     older, shipped = load(folder).state_dict(), load("smlstm").state_dict()
     assert older.keys() == shipped.keys()
     assert all(tensor.equal(shipped[name]) for name, tensor in older.items())
 
 
-def test_the_stage_of_an_older_folder_is_that_of_its_model(tmp_path: Path) -> None:
-    assert LibraryWeights(copy_as_written_before("mrnn", tmp_path)).role == Role("captions", 512)
+def test_the_stage_of_an_older_folder_is_that_of_its_class(tmp_path: Path) -> None:
+    assert search_role(find(copy_as_written_before("mrnn", tmp_path))) == {"stage": "captions", "dim": 512}
 
 
 def test_the_published_attention_opens_under_its_older_name() -> None:

@@ -32,8 +32,8 @@ class LibraryWeights:
 
     def __init__(self, name: str | Path) -> None:
         self.name = str(name)
-        found = weights.find(name)
-        self.folder, self.about = found.folder.resolve(), found.about
+        self._found = weights.find(name)
+        self.folder, self.about = self._found.folder.resolve(), self._found.about
 
     @property
     def config_file(self) -> str:
@@ -43,10 +43,15 @@ class LibraryWeights:
     @cached_property
     def role(self) -> Role | None:
         """What they can be in search, which their config.json says; None for nothing."""
-        if "search" in self.about:
-            return Role(**self.about["search"]) if self.about["search"] else None
-        stage = self.matcher.stage  # a folder of an older release does not say it, its model does
-        return Role(stage, self.matcher.view_dim) if stage else None
+        from seesay.models.registry import search_role
+
+        found = search_role(self._found)
+        if found is None:
+            return None
+        try:
+            return Role(str(found["stage"]), int(found["dim"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise SeesayError(f"{self.config_file}: 'search' is {found!r}", allowed="a stage and a dim") from error
 
     @cached_property
     def fingerprint(self) -> Fingerprint:

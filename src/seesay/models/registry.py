@@ -1,7 +1,8 @@
 """Which model families there are; a family is imported when it is asked for, so no one waits for torch to see names."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from seesay.models.weights import Weights
 from seesay.system.registry import Registry
 
 if TYPE_CHECKING:
@@ -28,3 +29,20 @@ def families() -> list[str]:
         ['dvsa', 'dvsa-captions', 'hmlstm']
     """
     return _REGISTRY.names()
+
+
+def search_role(weights: Weights) -> dict[str, Any] | None:
+    """Which `stage` of search weights can be, and the `dim` of what they keep of an image; None for none.
+
+    Example:
+        >>> from seesay.models.weights import find
+        >>> search_role(find("mrnn"))
+        {'stage': 'captions', 'dim': 512}
+    """
+    about = weights.about
+    if "search" not in about:  # written by an older release: the class knows
+        kind = family_class(about["family"])
+        config = kind.config_type(**about["config"])
+        return {"stage": kind.stage, "dim": kind.view_dim_for(config)} if kind.stage else None
+    role: dict[str, Any] | None = about["search"]
+    return role
