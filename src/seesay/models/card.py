@@ -99,7 +99,10 @@ def summarise(report: Mapping[str, Any]) -> str:
     if grounding := report.get("grounding"):
         parts.append(f"pointing {grounding['pointing']:.1f} %")
     if found := report.get("identification"):
-        parts.append(f"two-way identification {found['of_2']:.1f} %, ten-way {found['of_10']:.1f} %")
+        # Training records two games only, `seesay evaluate` those that the photos are enough for.
+        accuracy = found.get("accuracy") or {"2-way": found["of_2"], "10-way": found["of_10"]}
+        named = (("two-way identification", "2-way"), ("ten-way", "10-way"))
+        parts.append(", ".join(f"{name} {accuracy[game]:.1f} %" for name, game in named if game in accuracy))
     return ", ".join(parts)
 
 

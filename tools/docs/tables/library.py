@@ -75,12 +75,11 @@ def search() -> str:
     for report in reports:
         found, data = report["search"], report["data"]
         key = f"{data['name']}/{data['split']}"
-        time = f"{found['milliseconds']:.0f} ms"
-        rows.append([key, f"**search: {' + '.join(found['stages'])}**", *_recalls(found), time])
-        rows += [[key, f"`{name}`, all pairs", *_recalls(row), "–"] for name, row in found["beside"].items()]
+        rows.append([key, f"**search: {' + '.join(found['stages'])}**", *_recalls(found)])
+        rows += [[key, f"`{name}`, all pairs", *_recalls(row)] for name, row in found["beside"].items()]
         if data["name"] == ensembles["data"] and "ensemble" not in found["beside"]:
-            rows.append([key, "`--ensemble shipped`, all pairs", *_recalls(together[data["split"]]["t2i"]), "–"])
-    header = ["data", "ranking", "R@1", "R@5", "R@10", "median", "time per query"]
+            rows.append([key, "`--ensemble shipped`, all pairs", *_recalls(together[data["split"]]["t2i"])])
+    header = ["data", "ranking", "R@1", "R@5", "R@10", "median"]
     commands = "` and `".join(report["command"] for report in reports)
     return dated(table(header, rows), reports[0], commands)
 

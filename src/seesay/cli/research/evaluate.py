@@ -25,7 +25,8 @@ def evaluate(
     task: Annotated[
         str | None,
         typer.Option(
-            help="captions, retrieval, grounding, identification, phrases, attention, correspondences, search, or all "
+            help="captions, retrieval, grounding, identification, phrases, attention, correspondences, "
+            "explanations, search, or all "
             "that the weights can do. Default: captions and retrieval, as far as the weights can do them.",
         ),
     ] = None,

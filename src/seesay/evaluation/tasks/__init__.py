@@ -11,6 +11,7 @@ from seesay.evaluation.tasks.attention import AttentionTask
 from seesay.evaluation.tasks.base import EvaluationTask, Request, abilities
 from seesay.evaluation.tasks.captions import CaptionsTask
 from seesay.evaluation.tasks.correspondences import CorrespondencesTask
+from seesay.evaluation.tasks.explanations import ExplanationsTask
 from seesay.evaluation.tasks.grounding import GroundingTask
 from seesay.evaluation.tasks.identification import IdentificationTask
 from seesay.evaluation.tasks.phrases import PhrasesTask
@@ -29,6 +30,7 @@ TASKS: Mapping[str, EvaluationTask] = {
         PhrasesTask(),
         AttentionTask(),
         CorrespondencesTask(),
+        ExplanationsTask(),
         SearchTask(),
     )
 }

@@ -118,8 +118,11 @@ class Part:
 
 
 def abilities(model: Matcher) -> tuple[str, ...]:
-    """Names of the tasks that a model can be measured in: those that it names, and identification, which all can do."""
-    named = (*model.tasks, *([] if "identification" in model.tasks else ["identification"]))
+    """Names of the tasks that a model can be measured in.
+
+    Beside those that it names, every model can identify, and one with an explainer can be measured by its explanations.
+    """
+    named = dict.fromkeys((*model.tasks, "identification", *(["explanations"] if model.explainers else [])))
     return tuple(name for name in named if name != "retrieval" or model.can_score)
 
 

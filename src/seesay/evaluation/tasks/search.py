@@ -55,9 +55,7 @@ class SearchTask(EvaluationTask):
         if found["beside"]:
             remarks.append("All pairs: recorded with the weights, without tags, later stages or copies.")
         if ENSEMBLE not in found["beside"]:
-            remarks.append(
-                "The ensemble has no recorded figure for these images: seesay evaluate --ensemble shipped --record"
-            )
+            remarks.append("The ensemble has no recorded figure for these images: seesay evaluate shipped measures it.")
         return remarks
 
 
