@@ -204,4 +204,4 @@ def test_options_that_do_not_go_together_are_refused(caption: Call, options: tup
 def test_weights_that_write_no_captions_are_refused(seesay: Call, photos: Path, colours_run: Path) -> None:
     code, _, err = seesay("caption", "red.jpg", "-m", colours_run / "weights")
     assert code == 2
-    assert err.startswith("seesay: colours matches pictures and sentences and writes no captions\n")
+    assert err.startswith("seesay: colours matches images and sentences and writes no captions\n")

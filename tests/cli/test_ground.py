@@ -160,7 +160,7 @@ class TestPhrasesOfATree:
 def test_weights_that_know_no_regions_are_refused(seesay: Run, colours_run: Path, photo: Path) -> None:
     finished = seesay("ground", photo, "red", "-m", colours_run / "weights")
     assert finished.code == 2
-    assert "colours sees a picture as a whole and finds no regions" in finished.err
+    assert "colours sees an image as a whole and finds no regions" in finished.err
 
 
 def test_a_photo_that_cannot_be_opened_is_named(seesay: Run, weights: tuple[str, str], tmp_path: Path) -> None:

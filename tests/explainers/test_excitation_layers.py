@@ -7,7 +7,7 @@ from torch import nn
 from seesay.errors import SeesayError
 from seesay.explainers.excitation import propagate, run
 from seesay.explainers.excitation_layers import descend, head_layers, map_layers
-from seesay.images.backbones import Backbone, _Method, load_backbone
+from seesay.images.backbones import Backbone, Method, load_backbone
 from seesay.images.classic import _Plain
 
 
@@ -22,7 +22,7 @@ def plain_backbone(*, classifier: bool = True) -> Backbone:
     network = _Plain(features, 2, head, fc7=2).eval()
     if not classifier:
         network.classifier = None
-    map_of, vector_of = _Method(network, "features_map"), _Method(network, "vector_of_map")
+    map_of, vector_of = Method(network, "features_map"), Method(network, "vector_of_map")
     return Backbone("vgg16", 16, "", map_of, vector_of, (0.0,) * 3, (1.0,) * 3)
 
 

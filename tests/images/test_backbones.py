@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 from seesay.errors import SeesayError
 from seesay.images import classic
-from seesay.images.backbones import NAMES, PACKAGED, file_digest, load_backbone, weights_file
+from seesay.images.backbones import file_digest, find_network, load_backbone, network_names, weights_file
 from seesay.images.features import preprocess
 from seesay.images.io import open_image
 
@@ -61,13 +61,13 @@ def test_a_network_from_a_file_sees_pixels_normalised_as_it_was_trained(tmp_path
 
 
 def test_the_networks_own_size_is_taken_where_none_is_given() -> None:
-    assert load_backbone("efficientnet-lite0").size == PACKAGED["efficientnet-lite0"] == 224
+    assert load_backbone("efficientnet-lite0").size == find_network("efficientnet-lite0").size == 224
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(SeesayError, match="there is no backbone 'resnet51'") as caught:
         load_backbone("resnet51")
-    assert caught.value.allowed == ", ".join(NAMES)
+    assert caught.value.allowed == ", ".join(network_names())
 
 
 def test_a_network_without_weights_asks_for_a_file(tmp_path: Path) -> None:

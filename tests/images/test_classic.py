@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from seesay.errors import SeesayError
-from seesay.images.classic import NAMES, Classic, build, load
+from seesay.images.classic import Classic, build, load
 from seesay.images.io import open_image
 
 Size = tuple[int, ...]
@@ -106,8 +106,10 @@ def test_the_pooled_map_is_behind_the_map(name: str, side: int) -> None:
 
 
 def test_an_unknown_network_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(SeesayError, match=f"vgg17.*\n.*{', '.join(NAMES)}"):
+    with pytest.raises(SeesayError, match=r"no backbone 'vgg17'\n  allowed: alexnet, .*vgg16, vgg19"):
         build("vgg17")
+    with pytest.raises(SeesayError, match=r"efficientnet-lite0 is not one of .*\n  allowed: alexnet, vgg16"):
+        build("efficientnet-lite0")
 
 
 @pytest.mark.parametrize("ending", [".pth", ".safetensors"])

@@ -37,7 +37,9 @@ class TestSpec:
         assert FeatureSpec() == FeatureSpec(size=260)
 
     def test_unknown_networks_and_crops_are_answered_with_the_known_ones(self) -> None:
-        with pytest.raises(SeesayError, match=r"no backbone 'lite9'\n  allowed: efficientnet-lite0, .*resnet50"):
+        with pytest.raises(
+            SeesayError, match=r"no backbone 'lite9'\n  allowed: alexnet, efficientnet-lite0, .*resnet50"
+        ):
             FeatureSpec("lite9")
         with pytest.raises(SeesayError, match=r"no crop 'centre'\n  allowed: squash, mirror, ten-crop"):
             FeatureSpec(crop="centre")

@@ -1,4 +1,4 @@
-"""Attention under a context: what the printed equations cannot do, and what theirs in the joint form do."""
+"""Attention under a context: what the published equations cannot do, and what theirs in the joint form do."""
 
 import pytest
 import torch
@@ -22,14 +22,14 @@ def saliency(layer: ContextAttention, given: Side, h: torch.Tensor | None) -> to
 
 
 class TestForms:
-    def test_the_printed_form_gives_the_same_map_whatever_was_compared_before(self) -> None:
-        layer, given = attention("printed"), side()
+    def test_the_published_form_gives_the_same_map_whatever_was_compared_before(self) -> None:
+        layer, given = attention("paper"), side()
         maps = [saliency(layer, given, h) for h in (None, torch.zeros(2, 4), torch.randn(2, 4), 9 * torch.ones(2, 4))]
         for other in maps[1:]:
             torch.testing.assert_close(other, maps[0])
 
-    def test_the_printed_form_gives_the_same_map_under_any_context(self) -> None:
-        layer, given = attention("printed"), side()
+    def test_the_published_form_gives_the_same_map_under_any_context(self) -> None:
+        layer, given = attention("paper"), side()
         other = Side(given.parts, torch.randn(2, 6))
         torch.testing.assert_close(saliency(layer, other, None), saliency(layer, given, None))
 
@@ -49,7 +49,7 @@ class TestForms:
         expected = together.sigmoid() @ layer.w_p.weight[0]
         torch.testing.assert_close(layer(*layer.prepare(given), h), expected)
 
-    @pytest.mark.parametrize("form", ["joint", "printed"])
+    @pytest.mark.parametrize("form", ["joint", "paper"])
     def test_nothing_compared_yet_is_a_state_of_zeros(self, form: str) -> None:
         layer, given = attention(form), side()
         torch.testing.assert_close(saliency(layer, given, None), saliency(layer, given, torch.zeros(2, 4)))

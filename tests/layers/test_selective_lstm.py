@@ -11,7 +11,7 @@ from seesay.layers.selective_lstm import SelectiveLSTM
 
 KINDS: list[dict[str, Any]] = [
     {},
-    {"form": "printed"},
+    {"form": "paper"},
     {"similarity": "sum"},
     {"variant": "att"},
     {"variant": "ctx"},
@@ -117,9 +117,9 @@ def test_what_stands_in_the_padding_changes_nothing() -> None:
     torch.testing.assert_close(layer.score(images, noisy), layer.score(images, texts))
 
 
-def test_the_printed_attention_is_the_same_at_every_step_and_the_joint_one_is_not() -> None:
+def test_the_published_attention_is_the_same_at_every_step_and_the_joint_one_is_not() -> None:
     images, texts = make_sides()
-    printed, joint = (build(form=form).look(images, texts) for form in ("printed", "joint"))
+    printed, joint = (build(form=form).look(images, texts) for form in ("paper", "joint"))
     for later in (1, 2):
         torch.testing.assert_close(printed.regions[later], printed.regions[0])
         torch.testing.assert_close(printed.words[later], printed.words[0])

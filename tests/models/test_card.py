@@ -89,7 +89,7 @@ def test_a_part_that_is_not_known_is_left_out() -> None:
 
 
 def test_it_says_what_it_stands_on_and_what_was_taken_out() -> None:
-    card = write_card({**ABOUT, "borrowed": {"vse": "12ab", "dvsa": "34cd"}, "pruned": {"min_count": 8}})
-    assert "It stands on `vse` and `dvsa`" in card
+    card = write_card({**ABOUT, "source_weights": {"vse": "12ab", "dvsa": "34cd"}, "pruned": {"min_count": 8}})
+    assert "with `vse` and `dvsa`" in card
     assert "fewer than 8 times" in card
-    assert "stands on" not in write_card(ABOUT)
+    assert "shares the parts" not in write_card(ABOUT)

@@ -306,7 +306,7 @@ class TestTraining:
         torch.testing.assert_close(pictures, embedding.encode_images(frames), atol=1e-3, rtol=0)
 
     def test_a_joint_embedding_of_another_shape_is_refused(self, build: Build, colours_run: Path) -> None:
-        with pytest.raises(SeesayError, match=r"\S+ cannot begin as that of .*, which is \(.*\); here it is \("):
+        with pytest.raises(SeesayError, match=r"\S+ cannot start from that of .*, which is \(.*\); here it is \("):
             build(start_from=str(colours_run / "weights"))
 
     def test_only_a_joint_embedding_can_be_begun_from(self, build: Build, captioner_run: Path) -> None:

@@ -15,8 +15,9 @@ from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import fixed_regions
 from seesay.models import pretrained
-from seesay.models.base import Captioner, family_class
+from seesay.models.base import Captioner
 from seesay.models.dvsa_captions import CELLS, GLANCES, DVSACaptions, DVSACaptionsConfig, cut_regions, load_describer
+from seesay.models.registry import family_class
 from seesay.text.vocabulary import END, START, Vocabulary
 
 Build = Callable[..., DVSACaptions]

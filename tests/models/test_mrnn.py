@@ -296,7 +296,7 @@ class TestScores:
     def model(self, build: Build, request: pytest.FixtureRequest) -> MRNN:
         model = build(**request.param)
         assert model.can_score
-        model.settle(random_features(5, seed=9))
+        model.finalize(random_features(5, seed=9))
         return model
 
     def likelihoods(self, model: MRNN, images: Tensor) -> Tensor:
@@ -384,19 +384,19 @@ class TestSettling:
             model.train(is_training)
             model.marginal_images.zero_()
             model.mean_image.zero_()
-            model.settle(features)
+            model.finalize(features)
             torch.testing.assert_close(model.marginal_images, expected[:3])
             torch.testing.assert_close(model.mean_image, expected.mean(0, keepdim=True))
             assert model.training is is_training
 
     def test_fewer_pictures_than_wanted_are_taken_again(self, build: Build) -> None:
         model, features = build(n_marginal=5), random_features(2)
-        model.settle(features)
+        model.finalize(features)
         torch.testing.assert_close(model.marginal_images, model.encode_images(features)[[0, 1, 0, 1, 0]])
 
     def test_what_was_kept_travels_with_the_weights(self, build: Build, tmp_path: Path) -> None:
         model = build()
-        model.settle(random_features(5))
+        model.finalize(random_features(5))
         pretrained.save(tmp_path, model, {"name": "tiny"})
         loaded = pretrained.load_captioner(tmp_path)
         assert isinstance(loaded, MRNN)

@@ -81,7 +81,7 @@ def test_words_begin_as_likely_as_they_are_frequent(vocabulary: Vocabulary) -> N
 def test_scores_of_all_pairs_are_refused_and_announced(build: Build) -> None:
     model = build()
     assert not model.can_score
-    with pytest.raises(SeesayError, match=r"no scores of pictures and sentences(.|\n)*log_prob"):
+    with pytest.raises(SeesayError, match=r"no scores of images and sentences(.|\n)*log_prob"):
         model.score(images_of(model), model.encode_texts(SENTENCES))
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -169,11 +170,15 @@ DAMAGES: list[tuple[Callable[[Path], None], str, str]] = [
     (lambda folder: edit(folder, features=["lite0"]), "config.json", "does not describe weights of seesay"),
     (lambda folder: edit(folder, family=["vse"]), "config.json", "does not describe weights of seesay"),
     (lambda folder: edit(folder, format=2), "config.json", "format 2, this seesay reads format 1.*\n.*pip install -U"),
-    (lambda folder: edit(folder, family="clip"), "config.json", "no model family 'clip'\n  allowed: vse"),
+    (
+        lambda folder: edit(folder, family="clip"),
+        "config.json",
+        "no model family 'clip'\n  allowed: dvsa.*\n  try: pip install",
+    ),
     (lambda folder: edit(folder, config={"dims": 8}), "config.json", "no key 'dims'.*\n  allowed: dim, word_dim"),
     (lambda folder: edit(folder, config={"dim": 0}), "config.json", r"config\.dim is 0\n  allowed: 1 or more"),
     (lambda folder: edit(folder, features={"net": "x"}), "config.json", "no key 'net'.*\n  allowed: backbone, size"),
-    (lambda folder: edit(folder, features={"backbone": "x"}), "config.json", "no backbone 'x'\n  allowed: eff"),
+    (lambda folder: edit(folder, features={"backbone": "x"}), "config.json", "no backbone 'x'\n  allowed: alex"),
     (lambda folder: (folder / "vocabulary.json").write_text("{"), "vocabulary.json", "it is not JSON"),
     (lambda folder: (folder / "vocabulary.json").write_bytes(b"\xff"), "vocabulary.json", "is not UTF-8"),
     (other_words, "vocabulary.json", "has the words .*, its config.json was written for"),
@@ -239,5 +244,35 @@ def test_nothing_that_can_run_code_is_ever_loaded() -> None:
 
 
 def test_weights_that_only_match_are_refused_where_captions_are_asked_for(folder: Path) -> None:
-    with pytest.raises(SeesayError, match="small matches pictures and sentences and writes no captions"):
+    with pytest.raises(SeesayError, match="small matches images and sentences and writes no captions"):
         load_captioner(folder)
+
+
+def test_weights_on_features_without_a_digest_are_refused(folder: Path) -> None:
+    features = {key: value for key, value in find(folder).about["features"].items() if key != "digest"}
+    edit(folder, features=features)
+    with pytest.raises(SeesayError, match=r"config\.json: features\.digest is missing\n  allowed: the SHA-256 of eff"):
+        load(folder)
+
+
+class TestNetworksFromFiles:
+    """The file of a network that comes without weights is the user's own: it is checked as soon as it is named."""
+
+    @pytest.fixture
+    def on_alexnet(self, folder: Path) -> Path:
+        features = {"backbone": "alexnet", "size": 64, "crop": "squash", "weights": "", "digest": "0123456789abcdef"}
+        edit(folder, features=features)
+        return folder
+
+    def test_weights_open_without_the_file_and_know_their_stored_features(self, on_alexnet: Path) -> None:
+        spec = load(on_alexnet).feature_spec
+        assert spec.digest == "0123456789abcdef"
+        assert spec.name == "alexnet-64-squash-0123456789ab"
+        with pytest.raises(SeesayError, match="alexnet comes without weights"):
+            spec.load_backbone()
+
+    def test_another_file_is_refused(self, on_alexnet: Path, tmp_path: Path) -> None:
+        (tmp_path / "other.pth").write_bytes(b"other weights")
+        spec = replace(load(on_alexnet).feature_spec, weights=str(tmp_path / "other.pth"))
+        with pytest.raises(SeesayError, match="the weights of alexnet were 0123456789ab, installed is "):
+            spec.load_backbone()

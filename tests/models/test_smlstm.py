@@ -138,7 +138,7 @@ class TestScores:
             model.score(texts, texts)
 
     def test_weights_come_back_from_disk(self, build: Build, tmp_path: Path) -> None:
-        model = build(variant="att", attention="printed", similarity="sum")
+        model = build(variant="att", attention="paper", similarity="sum")
         pretrained.save(tmp_path / "pairs", model, {"name": "pairs"})
         again = pretrained.load(tmp_path / "pairs")
         scores = [
@@ -176,14 +176,14 @@ class TestStart:
         assert learned == {"pairs"}
 
     def test_what_is_fixed_knows_the_words_of_what_it_stands_on(self, fixed: SMLSTM, vocabulary: Vocabulary) -> None:
-        assert SMLSTM.vocabulary_for(fixed.config) == vocabulary
-        assert SMLSTM.vocabulary_for(SMLSTMConfig()) is None
+        assert SMLSTM.tokenizer_for(fixed.config) == vocabulary
+        assert SMLSTM.tokenizer_for(SMLSTMConfig()) is None
 
-    def test_what_is_borrowed_of_installed_weights_is_not_kept_twice(self, fixed: SMLSTM, tmp_path: Path) -> None:
+    def test_parts_shared_with_installed_weights_are_not_kept_twice(self, fixed: SMLSTM, tmp_path: Path) -> None:
         with torch.no_grad():
             fixed.pairs.w_hs.weight.mul_(1.5)
         weights = pretrained.save(tmp_path / "top", fixed, {"name": "top"})
-        assert set(weights.about["borrowed"]) == {"start"}
+        assert set(weights.about["source_weights"]) == {"start"}
         kept = {name.split(".")[0] for name in load_file(tmp_path / "top/model.safetensors")}
         assert kept == {"pairs"}
         scores = [
@@ -203,16 +203,16 @@ class TestStart:
         with pytest.raises(SeesayError, match=r"top was trained on top of start .{12}, installed is .{12}"):
             pretrained.load(tmp_path / "top")
 
-    @pytest.mark.parametrize("borrowed", [["start"], {"top": "0"}, {"elsewhere": "0"}, "start"])
-    def test_a_loan_that_makes_no_sense_is_refused(self, fixed: SMLSTM, tmp_path: Path, borrowed: Any) -> None:
+    @pytest.mark.parametrize("sources", [["start"], {"top": "0"}, {"elsewhere": "0"}, "start"])
+    def test_source_weights_that_make_no_sense_are_refused(self, fixed: SMLSTM, tmp_path: Path, sources: Any) -> None:
         weights = pretrained.save(tmp_path / "top", fixed, {"name": "top"})
-        (tmp_path / "top/config.json").write_text(json.dumps({**weights.about, "borrowed": borrowed}))
-        with pytest.raises(SeesayError, match=r"borrowed is .*\n  allowed: .* stands on: start"):
+        (tmp_path / "top/config.json").write_text(json.dumps({**weights.about, "source_weights": sources}))
+        with pytest.raises(SeesayError, match=r"source_weights is .*\n  allowed: .* starts from: start"):
             pretrained.load(tmp_path / "top")
 
     def test_of_a_folder_of_ones_own_everything_is_kept(self, build: Build, embedding: Path, tmp_path: Path) -> None:
         model = build(cell="gru", text_pooling="max", start_from=str(embedding), fixed=True)
-        assert "borrowed" not in pretrained.save(tmp_path / "whole", model, {"name": "whole"}).about
+        assert "source_weights" not in pretrained.save(tmp_path / "whole", model, {"name": "whole"}).about
         shutil.rmtree(embedding)
         assert pretrained.load(tmp_path / "whole").encode_texts(SENTENCES).states.shape[0] == len(SENTENCES)
 
@@ -241,10 +241,10 @@ class TestStart:
     ("config", "message"),
     [
         ({"variant": "some"}, "allowed: full, att, ctx, mean"),
-        ({"attention": "hard"}, "allowed: joint, printed"),
+        ({"attention": "hard"}, "allowed: joint, paper"),
         ({"similarity": "cosine"}, "allowed: product, sum"),
         ({"similarity_dim": 3}, "a divisor of config.dim, 8"),
-        ({"fixed": True}, "there is nothing to begin with"),
+        ({"fixed": True}, "there is nothing to start from"),
         ({"n_steps": 0}, r"config\.n_steps is 0"),
         ({"stochastic": -1.0}, r"config\.stochastic is -1\.0"),
         ({"dim": 7, "similarity_dim": 7}, "odd"),

@@ -313,7 +313,7 @@ class TestRuns:
     def test_correspondences_do_not_travel_with_the_weights(self) -> None:
         task = make_task()
         assert "matched_region" in task.model.state_dict()
-        task.settle()
+        task.finalize()
         assert not any(name.startswith("matched") for name in task.model.state_dict())
 
     def test_a_recipe_is_learned_in_turns_and_leaves_weights_that_load(

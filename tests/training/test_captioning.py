@@ -93,7 +93,7 @@ class TestBatches:
             assert sorted(shown) == sorted(zip(own.sentences, own.image_of.tolist(), strict=True))
 
     def test_sentences_without_pictures_are_refused(self) -> None:
-        with pytest.raises(SeesayError, match=r"recipe toy: a captioner learns from pictures") as caught:
+        with pytest.raises(SeesayError, match=r"recipe toy: a captioner learns from images") as caught:
             make_task([source(9), source(3, sentences_only=True)])
         assert caught.value.allowed == "sentences_only = false"
 
@@ -165,7 +165,7 @@ class TestSettling:
         def kept(seed: int) -> torch.Tensor:
             task = make_task([source(9), source(5, seed=1)], seed=seed)
             torch.manual_seed(seed + 100)  # what else was drawn does not matter
-            task.settle()
+            task.finalize()
             return task.model.marginal_images
 
         assert torch.equal(kept(3), kept(3))
@@ -173,7 +173,7 @@ class TestSettling:
 
     def test_they_are_different_pictures_of_all_sources(self) -> None:
         task = make_task([source(9), source(5, seed=1)], n_marginal=14)
-        task.settle()
+        task.finalize()
         everything = torch.cat([own.table.pooled for own in task.sources])  # type: ignore[union-attr]
         expected = task.model.encode_images(Features(everything))
         for picture in expected:
@@ -183,7 +183,7 @@ class TestSettling:
     def test_dropout_takes_no_part(self) -> None:
         task = make_task(image_dropout=0.5)
         task.model.train()
-        task.settle()
+        task.finalize()
         pictures = task.model.eval().encode_images(Features(task.dev.table.pooled))  # type: ignore[union-attr]
         torch.testing.assert_close(task.model.mean_image, pictures.mean(0, keepdim=True), atol=1e-6, rtol=1e-5)
 

@@ -178,7 +178,7 @@ def test_trials_are_scored_as_all_pairs_are() -> None:
 def test_settling_fits_the_probabilities_on_dev() -> None:
     task = make_task()
     task.model.output.weight.data *= 50  # far too sure of itself
-    task.settle()
+    task.finalize()
     logits = score_trials(task.model, task.dev, draw_trials(task.dev.image_of, n_candidates=10, seed=1))
     assert task.model.calibration.tolist() == pytest.approx(fit_calibration(logits))
     assert (task.model.calibration[[0, 2]] > 1).all()
@@ -202,7 +202,7 @@ def test_one_who_knows_identifies_everything_and_one_who_does_not_is_left_to_cha
 
 def test_sentences_without_pictures_and_a_single_picture_are_refused() -> None:
     task = make_task()
-    with pytest.raises(SeesayError, match=r"an identifier learns from pictures(.|\n)*sentences_only = false"):
+    with pytest.raises(SeesayError, match=r"an identifier learns from images(.|\n)*sentences_only = false"):
         IdentifyingTask(task.model, [replace(task.dev, table=None)], task.dev, task.recipe)
     with pytest.raises(SeesayError, match="nothing to tell it from"):
         make_task(source(1))

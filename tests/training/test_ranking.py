@@ -189,7 +189,7 @@ class TestEvaluation:
     ) -> None:
         task = make_task([source(9)])
         everything = task.evaluate()
-        monkeypatch.setattr(VSE, "n_glanced", 4)
+        monkeypatch.setattr(VSE, "n_dev_images", 4)
         monkeypatch.setattr(Examples, "first", lambda self, n: source(n))
         few = source(4)
         assert task.evaluate()["sum"] == retrieval_report(score_all(task.model, few), few.image_of)["sum"]

@@ -15,8 +15,9 @@ from safetensors.torch import load_file
 
 from seesay.errors import SeesayError
 from seesay.models.pretrained import find, load
+from seesay.system.overrides import apply_overrides
 from seesay.training.loop import TrainingInterruptedError
-from seesay.training.recipe import Recipe, apply_overrides
+from seesay.training.recipe import Recipe
 from seesay.training.run import prepare, run_recipe
 
 pytestmark = pytest.mark.usefixtures("in_colours_cache")
@@ -136,7 +137,7 @@ class TestCaptioner:
     def test_sentences_without_pictures_are_refused_before_the_first_step(
         self, captioner_recipe: dict[str, Any], tmp_path: Path
     ) -> None:
-        with pytest.raises(SeesayError, match="recipe colour-names: a captioner learns from pictures"):
+        with pytest.raises(SeesayError, match="recipe colour-names: a captioner learns from images"):
             run_recipe(changed(captioner_recipe, "data.train.0.sentences_only=true"), tmp_path / "run")
         assert not (tmp_path / "run").exists()
 
@@ -147,7 +148,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("override", "message"),
         [
-            ("model=clip", r"there is no model family 'clip'\n  allowed: vse"),
+            ("model=clip", r"there is no model family 'clip'\n  allowed: dvsa"),
             ("config.dims=8", r"recipe colours \[config\]: there is no key 'dims'.*\n  allowed: dim, word_dim"),
             ("config.dim=0", r"recipe colours \[config\]: config\.dim is 0\n  allowed: 1 or more"),
             ("config.encoder=1", r"recipe colours \[config\]: encoder is 1\n  allowed: a value of type str"),
@@ -155,11 +156,14 @@ class TestRefusals:
                 "features.backbones=x",
                 r"recipe colours \[features\]: there is no key 'backbones'.*\n  allowed: backbone",
             ),
-            ("features.backbone=x", r"recipe colours \[features\]: there is no backbone 'x'\n  allowed: efficientnet"),
+            (
+                "features.backbone=x",
+                r"recipe colours \[features\]: there is no backbone 'x'\n  allowed: alexnet, efficientnet",
+            ),
             ("features.backbone=vgg16", "vgg16 comes without weights"),
             ("features.size=20", "an input of 20 pixels is too small"),
             ("data.dev.split=val2", r"colours has no split 'val2'\n  allowed: train, dev, test"),
-            ("data.dev.split=train", "32 of the dev pictures are also among the training pictures of colours"),
+            ("data.dev.split=train", "32 of the dev images are also among the training images of colours"),
             ("data.min_count=1000", "no word occurs 1000 times or more"),
         ],
     )
@@ -177,7 +181,7 @@ class TestRefusals:
     def test_missing_pictures(self, colours: Path, colours_recipe: dict[str, Any], tmp_path: Path) -> None:
         copy = shutil.copytree(colours, tmp_path / "colours")
         (copy / "images" / "red_0.png").unlink()
-        with pytest.raises(SeesayError, match=r"1 of 32 pictures of .*colours \(train\) are missing"):
+        with pytest.raises(SeesayError, match=r"1 of 32 images of .*colours \(train\) are missing"):
             prepare(changed(colours_recipe, f"data.train.0.source={copy}"))
 
     def test_broken_pictures(self, colours: Path, colours_recipe: dict[str, Any], tmp_path: Path) -> None:
@@ -193,7 +197,7 @@ class TestRefusals:
         shutil.copy(copy / "images" / "red_4.png", copy / "images" / "renamed.png")  # the red picture of dev
         with (copy / "captions.csv").open("a") as file:
             file.write("renamed.png,something red,train\n")
-        with pytest.raises(SeesayError, match="1 of the dev pictures are also among the training pictures of colours"):
+        with pytest.raises(SeesayError, match="1 of the dev images are also among the training images of colours"):
             prepare(changed(colours_recipe, f"data.train.0.source={copy}"))
 
     def test_the_sentences_of_dev_pictures_among_those_learned_without_pictures(
@@ -201,7 +205,7 @@ class TestRefusals:
     ) -> None:
         table = deepcopy(colours_recipe)
         table["data"]["train"].append({"source": str(colours), "split": "all", "sentences_only": True})
-        with pytest.raises(SeesayError, match=r"8 of the dev pictures are also among .*\n  try: leave them out"):
+        with pytest.raises(SeesayError, match=r"8 of the dev images are also among .*\n  try: leave them out"):
             prepare(Recipe.from_dict(table))
         table["data"]["train"][1]["without"] = str(colours)
         task = prepare(Recipe.from_dict(table))

@@ -32,9 +32,9 @@ def no_features(paths: Sequence[Path]) -> Any:
 
 class TestReading:
     def test_missing_pictures_are_refused_before_features_are_computed(self, table: Path) -> None:
-        with pytest.raises(SeesayError, match=r"2 of 2 pictures of .*pets\.csv \(train\) are missing\n.*data check"):
+        with pytest.raises(SeesayError, match=r"2 of 2 images of .*pets\.csv \(train\) are missing\n.*data check"):
             read_source(SourceRecipe(str(table)), no_features)
-        with pytest.raises(SeesayError, match=r"1 of 1 pictures of .* \(dev\) are missing"):
+        with pytest.raises(SeesayError, match=r"1 of 1 images of .* \(dev\) are missing"):
             read_source(DevRecipe(str(table)), no_features)
 
     def test_sentences_alone_need_no_pictures_and_two_sentences(self, table: Path) -> None:

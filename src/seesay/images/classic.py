@@ -7,19 +7,29 @@ the 14×14×512 of sm-LSTM, before the last pooling; and the vector that the pap
 AlexNet and VGG, the averaged map (2,048) of ResNet.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
+from seesay.images.backbones import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    Backbone,
+    Method,
+    Network,
+    file_digest,
+    find_network,
+    register_network,
+)
+from seesay.images.state_dicts import check_fit, from_style_transfer, read_state
 
 _VGG = {  # channels of the 3×3 convolutions between one pooling and the next
     "vgg16": ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512)),
     "vgg19": ((64, 64), (128, 128), (256, 256, 256, 256), (512, 512, 512, 512), (512, 512, 512, 512)),
 }
-NAMES = ("alexnet", *_VGG, "resnet50")
 
 
 class Classic(nn.Module):
@@ -151,6 +161,67 @@ class _ResNet50(Classic):
         return feature_map.mean(dim=(2, 3))
 
 
+class ClassicNetwork(Network):
+    """What the four have in common: the user brings a state dict in torchvision's naming."""
+
+    takes_file: ClassVar[bool] = True
+    head: ClassVar[str] = "classifier"
+    """The part that a weights file may lack."""
+
+    @staticmethod
+    def untrained() -> Classic:
+        """The network before it has weights."""
+        raise NotImplementedError
+
+    def rename(self, state: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
+        """The tensors of a file under torchvision's names, where the file has others."""
+        return state
+
+    def build(self, weights: Path, size: int) -> Backbone:
+        network = load(self.name, weights)
+        return Backbone(
+            self.name, size, file_digest(weights), Method(network, "features_map"), Method(network, "vector_of_map"),
+            IMAGENET_MEAN, IMAGENET_STD,
+        )  # fmt: skip
+
+
+@register_network("alexnet")
+class AlexNet(ClassicNetwork):
+    @staticmethod
+    def untrained() -> Classic:
+        return _alexnet()
+
+
+@register_network("vgg16")
+class VGG16(ClassicNetwork):
+    @staticmethod
+    def untrained() -> Classic:
+        return _vgg(_VGG["vgg16"])
+
+
+@register_network("vgg19")
+class VGG19(ClassicNetwork):
+    @staticmethod
+    def untrained() -> Classic:
+        return _vgg(_VGG["vgg19"])
+
+    def rename(self, state: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
+        if "0.weight" not in state:
+            return state
+        with torch.device("meta"):
+            names = [name for name in self.untrained().state_dict() if name.startswith("features.")]
+        return from_style_transfer(state, names, path)
+
+
+@register_network("resnet50")
+class ResNet50(ClassicNetwork):
+    head = "fc"
+
+    @staticmethod
+    def untrained() -> Classic:
+        return _ResNet50()
+
+
 def build(name: str) -> Classic:
     """An untrained network by name.
 
@@ -160,13 +231,7 @@ def build(name: str) -> Classic:
         >>> feature_map.shape, network.vector_of_map(feature_map).shape
         (torch.Size([1, 2048, 1, 1]), torch.Size([1, 2048]))
     """
-    if name == "alexnet":
-        return _alexnet()
-    if name in _VGG:
-        return _vgg(_VGG[name])
-    if name == "resnet50":
-        return _ResNet50()
-    raise SeesayError(f"there is no network {name!r}", allowed=NAMES)
+    return _find(name).untrained()
 
 
 def load(name: str, path: Path) -> Classic:
@@ -180,88 +245,23 @@ def load(name: str, path: Path) -> Classic:
     Raises:
         SeesayError: The file cannot be read or does not fit; names what the file has and what the network wants.
     """
+    kind = _find(name)
     with torch.device("meta"):  # the file's own tensors take the place of these
-        network = build(name)
-    state = _read_state(path)
-    if name == "vgg19" and "0.weight" in state:
-        state = _from_style_transfer(state, [key for key in network.state_dict() if key.startswith("features.")], path)
-    head = "fc" if isinstance(network, _ResNet50) else "classifier"
-    if not any(key.startswith(f"{head}.") for key in state):
-        setattr(network, head, None)
+        network = kind.untrained()
+    state = kind.rename(read_state(path), path)
+    if not any(key.startswith(f"{kind.head}.") for key in state):
+        setattr(network, kind.head, None)
     for key, tensor in network.state_dict().items():
         if key.endswith(".num_batches_tracked"):  # older files lack this counter, which inference does not read
             state.setdefault(key, torch.zeros(tensor.shape, dtype=tensor.dtype))
-    _check_fit(name, network.state_dict(), state, path)
+    check_fit(name, network.state_dict(), state, path)
     network.load_state_dict(state, assign=True)
     network.float().eval().requires_grad_(False)
     return network.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
-def _read_state(path: Path) -> dict[str, Tensor]:
-    try:
-        if path.suffix == ".safetensors":
-            from safetensors.torch import load_file
-
-            state = load_file(path)
-        elif path.suffix in (".pth", ".pt"):
-            state = torch.load(path, map_location="cpu", weights_only=True)
-        else:
-            raise SeesayError(f"the weights file {path} has an unknown ending", allowed=[".safetensors", ".pth", ".pt"])
-    except OSError as error:
-        raise SeesayError(f"cannot read the weights file {path}: {error.strerror or error}") from error
-    except SeesayError:
-        raise
-    except Exception as error:  # there is no common type for a damaged archive or a refused pickle
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise SeesayError(f"the weights file {path} is damaged or holds more than tensors: {reason}") from error
-    if not isinstance(state, Mapping) or not all(isinstance(value, Tensor) for value in state.values()):
-        raise SeesayError(
-            f"the weights file {path} is no state dict", allowed="a flat mapping from parameter names to tensors"
-        )
-    return dict(state)
-
-
-def _from_style_transfer(state: dict[str, Tensor], names: list[str], path: Path) -> dict[str, Tensor]:
-    """VGG19's convolutions under `names`, with the colour conversion in front of them folded into the first.
-
-    Layer 0 of that file turns RGB in [0, 1] into the BGR minus mean that Caffe's VGG was trained on.
-    """
-    numbers = sorted({int(key.partition(".")[0]) for key in state if key.partition(".")[0].isdigit()})
-    numbered = [f"{number}.{part}" for number in numbers for part in ("weight", "bias")]
-    if set(numbered) != set(state) or len(numbered) != len(names) + 2 or state["0.weight"].shape != (3, 3, 1, 1):
-        raise SeesayError(
-            f"the weights file {path} has {len(numbers)} numbered layers that are not those of vgg_normalised.pth",
-            allowed=f"a 1×1 convolution and the {len(names) // 2} convolutions of VGG19",
-        )
-    renamed = {name: state[key] for name, key in zip(names, numbered[2:], strict=True)}
-    mean, std = torch.tensor([0.485, 0.456, 0.406]), torch.tensor([0.229, 0.224, 0.225])
-    colours = state["0.weight"][:, :, 0, 0]
-    first = renamed["features.0.weight"]
-    offset = colours @ mean + state["0.bias"]
-    renamed["features.0.weight"] = torch.einsum("ochw,ci->oihw", first, colours * std)
-    renamed["features.0.bias"] = renamed["features.0.bias"] + torch.einsum("ochw,c->o", first, offset)
-    return renamed
-
-
-def _check_fit(name: str, wanted: Mapping[str, Tensor], given: Mapping[str, Tensor], path: Path) -> None:
-    problems = []
-    if missing := [key for key in wanted if key not in given]:
-        problems.append(f"it lacks {_some(missing)}")
-    if unexpected := [key for key in given if key not in wanted]:
-        problems.append(f"{name} has no {_some(unexpected)}")
-    if different := [
-        f"{key} {tuple(given[key].shape)} where {name} has {tuple(tensor.shape)}"
-        for key, tensor in wanted.items()
-        if key in given and given[key].shape != tensor.shape
-    ]:
-        problems.append(f"it has {_some(different)}")
-    if problems:
-        raise SeesayError(
-            f"the weights file {path} does not fit {name}: {'; '.join(problems)}",
-            allowed=f"torchvision's state dict of {name}, with or without the classifier",
-        )
-
-
-def _some(things: list[str], n: int = 3) -> str:
-    rest = f" and {len(things) - n} more" if len(things) > n else ""
-    return ", ".join(things[:n]) + rest
+def _find(name: str) -> ClassicNetwork:
+    found = find_network(name)
+    if not isinstance(found, ClassicNetwork):
+        raise SeesayError(f"{name} is not one of the papers' networks", allowed="alexnet, vgg16, vgg19, resnet50")
+    return found

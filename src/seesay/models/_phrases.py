@@ -40,7 +40,7 @@ class Phrases:
 
 
 def merge_words(texts: Sequences) -> Sequences:
-    """The phrases of sentences in place of their words, which have the same vector, and without the wholes.
+    """The phrases of sentences in place of their words, which have the same vector, and without the whole sentence.
 
     Example:
         >>> states = torch.tensor([[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]])  # two words, one, the sentence

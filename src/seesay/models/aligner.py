@@ -15,17 +15,17 @@ from seesay.models.pretrained import load_kind
 
 
 class Aligner(Matcher):
-    """A matcher whose pictures are regions and whose sentences are words, the better fitting the larger their product.
+    """A matcher whose images are regions and whose sentences are words, the better fitting the larger their product.
 
     Attributes:
-        boxes: (N, 4) the regions that `encode_images` looks at, as fractions of the picture.
+        boxes: (N, 4) the regions that `encode_images` looks at, as fractions of the image.
     """
 
     boxes: Boxes
 
     @abstractmethod
     def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
-        """The vectors of any regions of pictures whose maps are given, the longer the more there is to say: (n, N, D).
+        """The vectors of any regions of images whose maps are given, the longer the more there is to say: (n, N, D).
 
         The regions that `encode_images` looks at (`boxes`) need no map where their means are given.
         """
@@ -41,20 +41,20 @@ class Aligner(Matcher):
 
 
 @runtime_checkable
-class EmbedsWholes(Protocol):
-    """An aligner that has one vector for a picture as a whole and for a sentence, too."""
+class GlobalEmbedding(Protocol):
+    """An aligner that also has one vector for the whole image and one for the whole sentence."""
 
     def embed_images(self, features: Features) -> Tensor:
         """(n, D)."""
 
     def embed_texts(self, sentences: Sequence[str]) -> Tensor:
-        """(n, D), the more alike the better sentence and picture fit."""
+        """(n, D), the more alike the better sentence and image fit."""
 
 
 def load_aligner(name: str | Path) -> Aligner:
     """Load trained weights that can say which region a word speaks of.
 
     Raises:
-        SeesayError: The weights are of a model that sees pictures as a whole; those that can are named.
+        SeesayError: The weights are of a model that sees images as a whole; those that can are named.
     """
-    return load_kind(name, Aligner, "sees a picture as a whole and finds no regions")  # type: ignore[type-abstract]
+    return load_kind(name, Aligner, "sees an image as a whole and finds no regions")  # type: ignore[type-abstract]

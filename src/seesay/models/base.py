@@ -1,16 +1,15 @@
-"""The verbs that models answer, and the registry of model families.
+"""The verbs that models answer, and what a model says about itself.
 
-The command line, the evaluation and the web page know these verbs only and never ask for a model's name.
+The command line, the evaluation and the web page know these only and never ask for a model's name. A model family is a
+class that `seesay.models.registry` has registered.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -21,22 +20,12 @@ from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone
 from seesay.images.features import Features, FeatureSpec, compute
 from seesay.images.io import open_image
+from seesay.models.declared import Declared
 from seesay.models.popularity import POPULARITY, Popularity, read_popularity
 from seesay.models.weights import Weights as Weights
 from seesay.system.progress import Progress
-from seesay.text.vocabulary import END, PAD, START, UNKNOWN, Vocabulary
-
-FAMILIES = {
-    "vse": "seesay.models.vse:VSE",
-    "mrnn": "seesay.models.mrnn:MRNN",
-    "dvsa": "seesay.models.dvsa:DVSA",
-    "hmlstm": "seesay.models.hmlstm:HMLSTM",
-    "identifier": "seesay.models.identifier:Identifier",
-    "nic": "seesay.models.nic:NIC",
-    "dvsa-captions": "seesay.models.dvsa_captions:DVSACaptions",
-    "smlstm": "seesay.models.smlstm:SMLSTM",
-}
-"""Model family → where its class lies; a family is imported when it is asked for."""
+from seesay.text.tokenizer import Tokenizer
+from seesay.text.vocabulary import END, PAD, START, Vocabulary
 
 Picture = Path | str | bytes | Image.Image
 State = tuple[Tensor, ...]
@@ -47,31 +36,29 @@ LONGEST = 100
 """Words of a sentence that are read; nobody's caption is longer, and a pasted book does not exhaust the memory."""
 
 
-class Matcher(nn.Module, ABC):
-    """A model that says how well a sentence fits a picture.
+class Matcher(nn.Module, Declared, ABC):
+    """A model that says how well a sentence fits an image.
 
     Attributes:
-        family: Its name in the registry.
         config: Its own frozen dataclass.
         weights: Where its weights came from; None before it is trained.
-        n_glanced: Dev images by which it is judged while it learns; 0 for all. For models that take minutes for all.
-        explainers: The names of its explainers, the default first (`seesay.explainers.registry`).
-        is_embedding: Whether pictures and sentences are single vectors, and a score is their inner product.
     """
 
-    family: ClassVar[str]
-    config_type: ClassVar[type[Any]]
-    n_glanced: ClassVar[int] = 0
-    explainers: ClassVar[tuple[str, ...]] = ()
-    is_embedding: ClassVar[bool] = False
     weights: Weights | None = None
 
-    def __init__(self, config: Any, vocabulary: Vocabulary, features: FeatureSpec) -> None:
+    def __init__(self, config: Any, tokenizer: Tokenizer, features: FeatureSpec) -> None:
         super().__init__()
         self.config = config
-        self.vocabulary = vocabulary
+        self.tokenizer = tokenizer
         self.feature_spec = features
         self._backbone: list[Backbone] = []  # in a list, so that it is no submodule and not part of the weights
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of a model that reads whole words."""
+        if not isinstance(self.tokenizer, Vocabulary):
+            raise SeesayError(f"{self.family} reads subwords and has no vocabulary of whole words")
+        return self.tokenizer
 
     def initialise(self, seed: int) -> None:
         """Give the weights their values before training; torch's own are a good default."""
@@ -84,46 +71,36 @@ class Matcher(nn.Module, ABC):
 
     @cached_property
     def popularity(self) -> Popularity | None:
-        """How near to everything pictures and sentences are, where that lies beside the weights of an embedding."""
+        """How near to everything images and sentences are, where that lies beside the weights of an embedding."""
         path = self.weights.folder / POPULARITY if self.weights else None
         if not self.is_embedding or path is None or not path.is_file():
             return None
         return read_popularity(path, self.config.dim)
 
     @property
-    def borrowed(self) -> dict[str, tuple[str, ...]]:
-        """Names of other weights → the parts of this model that are, and stay, theirs.
+    def shared_parts(self) -> dict[str, tuple[str, ...]]:
+        """Names of other weights → the parts of this model that are, and stay, those of theirs.
 
         Where those weights are installed, a folder of this model's weights does not hold such parts a second time.
         """
         return {}
 
-    def borrow(self, lender: str) -> None:
-        """Fill the parts that are those of `lender`."""
+    def share_from(self, source: str) -> None:
+        """Fill the parts that are shared with the weights `source`."""
 
     @property
     def can_score(self) -> bool:
-        """Whether `score` has an answer, which a language model without pictures has not."""
+        """Whether `score` has an answer, which a language model without images has not."""
         return True
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Which features it needs of a picture (see `seesay.images.features.OUTPUTS`)."""
+        """Which features it needs of an image (see `seesay.images.features.OUTPUTS`)."""
         return self.outputs_for(self.config)
-
-    @classmethod
-    def outputs_for(cls, config: Any) -> tuple[str, ...]:
-        """Which features a model of this configuration needs of a picture."""
-        return ("pooled",)
-
-    @classmethod
-    def vocabulary_for(cls, config: Any) -> Vocabulary | None:
-        """The words of a model of this configuration where it does not learn them itself."""
-        return None
 
     @abstractmethod
     def encode_images(self, features: Features) -> Tensor:
-        """What the model keeps of each picture: (n_images, …)."""
+        """What the model keeps of each image: (n_images, …)."""
 
     @abstractmethod
     def encode_texts(self, sentences: Sequence[str]) -> Any:
@@ -134,11 +111,25 @@ class Matcher(nn.Module, ABC):
 
     @abstractmethod
     def score(self, images: Tensor, texts: Any) -> Tensor:
-        """How well each sentence fits each picture, from what the two encoders gave: (n_images, n_texts)."""
+        """How well each sentence fits each image, from what the two encoders gave: (n_images, n_texts)."""
 
     def judge(self, images: Tensor, texts: Any) -> tuple[Tensor, Tensor | None]:
         """Scores to learn from, and what the model itself adds to the loss: for most, nothing."""
         return self.score(images, texts), None
+
+    @property
+    def view_dim(self) -> int:
+        """D of its views."""
+        return self.view_dim_for(self.config)
+
+    def view(self, features: Features) -> Tensor:
+        """What search keeps of images for the stage that this model can be: (n, N, D)."""
+        encoded = self.encode_images(features)
+        return encoded.unsqueeze(1) if encoded.ndim == 2 else encoded
+
+    def score_views(self, views: Tensor, sentences: Sequence[str]) -> Tensor:
+        """How well each sentence fits each image whose view is given: (n_images, n_texts)."""
+        return self.score(views[:, 0] if self.is_embedding else views, self.encode_texts(sentences))
 
     def check_features(self, key: str, features: Tensor) -> None:
         """Refuse features whose last dimension is not what `config.key` says."""
@@ -150,15 +141,18 @@ class Matcher(nn.Module, ABC):
             )
 
     def word_rows(self, sentences: Sequence[str], longest: int = LONGEST) -> tuple[Tensor, Tensor]:
-        """The word numbers of sentences, padded (n, T), and their lengths (n,); an empty one is one unknown word."""
-        rows = [self.vocabulary.encode(sentence)[:longest] or [UNKNOWN] for sentence in sentences]
+        """The numbers of sentences, padded (n, T), and their lengths (n,); an empty one is one unknown word."""
+        tokenizer = self.tokenizer
+        rows = [tokenizer.encode(sentence)[:longest] or [tokenizer.unknown] for sentence in sentences]
         if not rows:  # of a process whose share of a small batch is nothing
             return torch.zeros(0, 0, dtype=torch.long), torch.zeros(0, dtype=torch.long)
-        words = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
+        words = nn.utils.rnn.pad_sequence(
+            [torch.tensor(row) for row in rows], batch_first=True, padding_value=tokenizer.pad
+        )
         return words, torch.tensor([len(row) for row in rows])
 
     def start_words(self, embedding: nn.Embedding, vectors: str, seed: int) -> None:
-        """Let word vectors begin as known ones (`seesay.text.vectors`), or at random where none are named."""
+        """Start word vectors from known ones (`seesay.text.vectors`), or at random where none are named."""
         nn.init.uniform_(embedding.weight, -0.1, 0.1)
         if vectors:
             from seesay.text.vectors import load_vectors
@@ -168,7 +162,7 @@ class Matcher(nn.Module, ABC):
         embedding.weight.data[PAD] = 0
 
     def features(self, images: Sequence[Picture]) -> Features:
-        """Open pictures and run the backbone on them, one after the other, without any store."""
+        """Open images and run the backbone on them, one after the other, without any store."""
         if not self._backbone:
             self._backbone.append(self.feature_spec.load_backbone())
         backbone, spec = self._backbone[0], self.feature_spec
@@ -177,10 +171,10 @@ class Matcher(nn.Module, ABC):
 
     @torch.inference_mode()
     def match(self, images: Picture | Sequence[Picture], sentences: str | Sequence[str]) -> Tensor:
-        """Score every sentence against every picture.
+        """Score every sentence against every image.
 
         Args:
-            images: Paths, file contents or opened pictures; one or several.
+            images: Paths, file contents or opened images; one or several.
             sentences: One or several.
 
         Returns:
@@ -196,25 +190,28 @@ class Matcher(nn.Module, ABC):
 
     @torch.inference_mode()
     def encode(self, images: Picture | Sequence[Picture], sentences: str | Sequence[str]) -> tuple[Tensor, Any]:
-        """What the two encoders give for pictures and sentences, one or several: what `score` takes."""
+        """What the two encoders give for images and sentences, one or several: what `score` takes."""
         pictures = [images] if isinstance(images, Path | str | bytes | Image.Image) else list(images)
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
         if not pictures or not texts:
-            missing = "pictures" if not pictures else "sentences"
-            raise SeesayError(f"there are no {missing} to match", allowed="one or more pictures and sentences")
+            missing = "images" if not pictures else "sentences"
+            raise SeesayError(f"there are no {missing} to match", allowed="one or more images and sentences")
         return self.encode_images(self.features(pictures)), self.encode_texts(texts)
 
 
 class Captioner(Matcher):
-    """A model that gives every next word of a sentence about a picture a probability.
+    """A model that gives every next word of a sentence about an image a probability.
 
     It writes no sentence itself: `seesay.captioning` does, with `start` and `step`. It can match too: a sentence fits a
-    picture as well as the picture makes it likely.
+    image as well as the image makes it likely.
     """
+
+    learning_task = "captioning"
+    tasks: ClassVar[tuple[str, ...]] = ("captions",)
 
     @abstractmethod
     def start(self, images: Tensor) -> State:
-        """The state before any word was read, one row for each encoded picture (n, D)."""
+        """The state before any word was read, one row for each encoded image (n, D)."""
 
     @abstractmethod
     def step(self, state: State, words: Tensor) -> tuple[Tensor, State]:
@@ -232,17 +229,17 @@ class Captioner(Matcher):
     def score(
         self, images: Tensor, texts: Any, *, normalise: str = NORMALISATIONS[0], on_progress: Progress | None = None
     ) -> Tensor:
-        """log P(sentence | picture) − log P(sentence), of every picture and sentence: (n_images, n_texts).
+        """log P(sentence | image) − log P(sentence), of every image and sentence: (n_images, n_texts).
 
         Args:
-            normalise: How P(sentence) is found: over sampled training pictures (`marginal`), by the mean training
-                picture (`mean-image`), or not at all (`none`).
+            normalise: How P(sentence) is found: over sampled training images (`marginal`), by the mean training
+                image (`mean-image`), or not at all (`none`).
             on_progress: Called with how much is done, and how much there is; a captioner's scores take their time.
         """
 
     @abstractmethod
     def refine(self, images: Tensor) -> Tensor:
-        """What the model sees in encoded pictures, as vectors whose neighbours look alike to it: (n, D)."""
+        """What the model sees in encoded images, as vectors whose neighbours look alike to it: (n, D)."""
 
     @abstractmethod
     def word_vectors(self) -> Tensor:
@@ -253,8 +250,12 @@ class Captioner(Matcher):
         """Weight of (log Z)² in training; 0 where probabilities are always divided by their sum Z."""
         return 0.0
 
-    def settle(self, features: Features) -> None:
-        """Keep what the model needs of training pictures once it is trained; most need nothing."""
+    def finalize(self, features: Features) -> None:
+        """Keep what the model needs of training images once it is trained; most need nothing."""
+
+    def score_views(self, views: Tensor, sentences: Sequence[str]) -> Tensor:
+        """How much likelier each sentence is for an image than for the mean training image: (n_images, n_texts)."""
+        return self.score(views[:, 0], self.encode_texts(sentences), normalise="mean-image")
 
     def predicted_rows(self, sentences: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         """What is read, what is to be predicted after each of it, both padded (n, T), and the lengths (n,)."""
@@ -272,18 +273,10 @@ class Captioner(Matcher):
         return self.predict(hidden), wanted[mask], torch.arange(len(read)).repeat_interleave(lengths)
 
     def log_prob(self, images: Tensor, sentences: Sequence[str]) -> Tensor:
-        """Natural log P(sentence and its end | picture), sentence i with encoded picture i: (n,)."""
+        """Natural log P(sentence and its end | image), sentence i with encoded image i: (n,)."""
         logits, wanted, owner = self.word_logits(images, sentences)
         costs = F.cross_entropy(logits, wanted, reduction="none")  # (N,)
         return torch.zeros(len(images)).index_add(0, owner, -costs)
-
-
-def family_class(family: str) -> type[Matcher]:
-    """The class of a model family; an unknown name is answered with the list."""
-    if family not in FAMILIES:
-        raise SeesayError(f"there is no model family {family!r}", allowed=FAMILIES)
-    module, _, name = FAMILIES[family].partition(":")
-    return cast(type[Matcher], getattr(import_module(module), name))
 
 
 @contextmanager
@@ -295,8 +288,3 @@ def without_dropout(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         model.train(was_training)
-
-
-def config_table(model: Matcher) -> dict[str, Any]:
-    """A model's configuration as a plain table."""
-    return asdict(model.config)

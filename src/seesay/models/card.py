@@ -3,58 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from seesay.models.registry import family_class
+
 TERMS = {
     "flickr8k": "Flickr8K: photos and captions for research use",
     "coco": "MS COCO captions: CC BY 4.0; photos under their Flickr licences",
     "iapr": "IAPR TC-12: research use",
     "flickr30k_entities": "Flickr30k Entities sentences: research use",
-}
-
-WEAK_POINTS = {
-    "dvsa": (
-        "It learned where things are from whole pictures and whole sentences: a box is often around the telling part "
-        "of a thing, or around all of several.",
-        "Counting, and what is small: the network's map has ten by ten cells.",
-        "A phrase about something that is not there gets a box too.",
-        "Words that captions of everyday photos do not use, text inside pictures, named people and places.",
-    ),
-    "dvsa-captions": (
-        "The phrases that it learned for regions were laid on them by a model, and many of them wrongly: it names what "
-        "is usual in such a picture and guesses the rest. Read a description as a guess.",
-        "Small regions: the network's map has ten by ten cells.",
-        "Counting, colours, text inside pictures, named people and places.",
-        "The captions carry their writers' guesses about the age, gender and intentions of people.",
-    ),
-    "hmlstm": (
-        "It found out by itself which phrase speaks of which region, and was often wrong: read a box as a guess.",
-        "A sentence is read as a tree. Where the parser stumbles, over a list or a line of verse, so does the model.",
-        "Counting, left and right, and what is smaller than its windows.",
-        "Words that captions of everyday photos do not use, text inside pictures, named people and places.",
-    ),
-    "identifier": (
-        "Pictures that look alike: it tells any two apart far better than two near ones.",
-        "Its maps show what in the picture speaks for a match, which is not always what a word speaks of.",
-        "Counting, text inside pictures, named people and places.",
-    ),
-    "mrnn": (
-        "It says what is usual: a man in a blue shirt where the shirt is green, a dog where the animal is rare. Read a "
-        "caption as a guess.",
-        "Counting, text inside pictures, named people and places, and whatever its few thousand words cannot say.",
-        "The captions carry their writers' guesses about the age, gender and intentions of people.",
-    ),
-    "smlstm": (
-        "A score is of one picture with one sentence: it is slow over many pictures, and meant for a short list.",
-        "Where it looks is what helps it to match, not always what a word speaks of.",
-        "Counting, text inside pictures, named people and places, and words that captions of everyday photos do not "
-        "use.",
-    ),
-    "vse": (
-        "Counting, left and right, and who does what to whom: a picture is one vector, and two sentences with the same "
-        "words in another order are nearly the same to it.",
-        "Text inside pictures, named people and places, and words that captions of everyday photos do not use.",
-        "People of kinds that Flickr's photos of 2004–2014 show rarely; the captions carry their writers' guesses "
-        "about age and gender.",
-    ),
 }
 
 
@@ -66,7 +21,7 @@ def write_card(about: Mapping[str, Any]) -> str:
         # tiny
         ...
     """
-    features = about["features"]
+    kind, features = family_class(about["family"]), about["features"]
     lines = [
         f"# {about['name']}",
         "",
@@ -78,7 +33,7 @@ def write_card(about: Mapping[str, Any]) -> str:
         lines += [
             "## Learned from",
             "",
-            "| collection | split | pictures | sentences | terms |",
+            "| collection | split | images | sentences | terms |",
             "| --- | --- | --- | --- | --- |",
         ]
         sources = about.get("recipe", {}).get("data", {}).get("train", [])
@@ -96,18 +51,16 @@ def write_card(about: Mapping[str, Any]) -> str:
                 "Some of Flickr8K's training photos are dev or test photos of Flickr30K: do not measure there."
             )
         lines.append("")
-    if borrowed := about.get("borrowed"):
-        lenders = " and ".join(f"`{lender}`" for lender in borrowed)
-        lines += [f"It stands on {lenders}, from which it borrows what stayed as it was in training.", ""]
+    if sources := about.get("source_weights"):
+        names = " and ".join(f"`{source}`" for source in sources)
+        lines += [f"It shares the parts that training left as they were with {names}.", ""]
     if pruned := about.get("pruned"):
         lines += [f"Words that were seen fewer than {pruned['min_count']} times were taken out after training.", ""]
     if figures := about.get("figures"):
         lines += ["## Measured", "", *_measured(figures)]
-        command = f"seesay evaluate {about['name']} --data DATA --split SPLIT"
-        if about["family"] == "identifier":
-            command = f"python benchmarks/identification.py --identifiers {about['name']}"
-        lines += [f"`{command}` measures again.", ""]
-    lines += ["## What it is bad at", "", *(f"- {point}" for point in WEAK_POINTS.get(about["family"], ())), ""]
+        lines += [f"`{kind.measured_by.format(name=about['name'])}` measures again.", ""]
+    if kind.weak_points:
+        lines += ["## What it is bad at", "", *(f"- {point}" for point in kind.weak_points), ""]
     if "recipe_fingerprint" in about:
         lines += [
             f"Trained on {about['trained']} with seed {about['seed']}, recipe `{about['recipe']['name']}` "
@@ -135,7 +88,7 @@ def summarise(report: Mapping[str, Any]) -> str:
     if grounding := report.get("grounding"):
         parts.append(f"pointing {grounding['pointing']:.1f} %")
     if found := report.get("identification"):
-        parts.append(f"of two pictures {found['of_2']:.1f} % right, of ten {found['of_10']:.1f} %")
+        parts.append(f"two-way identification {found['of_2']:.1f} %, ten-way {found['of_10']:.1f} %")
     return ", ".join(parts)
 
 
@@ -156,7 +109,7 @@ def _measured(figures: Mapping[str, Any]) -> list[str]:
         lines.append("")
     if retrieval := {key: report for key, report in sorted(figures.items()) if "sum" in report}:
         lines += [
-            "| data | sentences for a picture: R@1 / R@5 / R@10 / median | pictures for a sentence | Sum | date |",
+            "| data | sentences for an image: R@1 / R@5 / R@10 / median | images for a sentence | Sum | date |",
             "| --- | --- | --- | --- | --- |",
         ]
         for key, report in retrieval.items():

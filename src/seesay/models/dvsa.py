@@ -4,22 +4,23 @@
     s_t = W_d · h_t + b_d,  h from a bidirectional RNN over words  a word in its sentence, section 3.1.2
     S_kl = Σ_{t ∈ g_l} max_{i ∈ g_k} v_i · s_t                     Eq. 1 of the supplement
 
-It learns from whole pictures and whole sentences; where a word belongs in a picture it finds out by itself. How long a
+It learns from whole images and whole sentences; where a word belongs in an image it finds out by itself. How long a
 vector is says how much it counts: words that nobody can see become short.
 
 Choices of ours. The regions are fixed windows of one feature map, of which v_i is a linear function; the paper ran its
 network on 19 detections. The states of a GRU replace those of a ReLU RNN (`cell = "rnn"` has a plain one). With
-`magnitudes = "balanced"` the words of a sentence share one unit of length and the regions of a picture have unit length
+`magnitudes = "balanced"` the words of a sentence share one unit of length and the regions of an image have unit length
 on average: who counts how much within a sentence is still learned, but a long sentence gains nothing by its length and
-scores have a fixed scale. `free` is the print. `sentence = true` adds one more fragment, the sentence as a whole, which
-is laid on the picture as a whole. Trained on their sum, words would learn only what the sentence leaves over; so a
-batch is judged by one of the two, and the sum (words times `word_weight`) is for use. With `fragments = "edges"` a
-fragment is an edge of the dependency tree (DeFrag, Karpathy et al. 2014): f(W · [x_head, x_word] + b_relation), with
-one W for all relations.
+scores have a fixed scale. `free` is as published. `sentence = true` adds one more fragment, the whole sentence, which
+is laid on the whole image. Trained on their sum, words would learn only what the sentence leaves over; so a batch is
+judged by one of the two, and the sum (words times `word_weight`) is for use. With `fragments = "edges"` a fragment is
+an edge of the dependency tree (DeFrag, Karpathy et al. 2014): f(W · [x_head, x_word] + b_relation), with one W for all
+relations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -34,7 +35,8 @@ from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.config import check_config, check_directions
-from seesay.models.vse import begin_as_vse
+from seesay.models.registry import register_model
+from seesay.models.starting import initialise_from_embedding
 from seesay.text.edges import RELATIONS, parse_edges
 from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
 
@@ -52,10 +54,10 @@ class DVSAConfig:
         fragments: What of a sentence is laid on regions: `words` in their context, or `edges` of the dependency tree.
         cell: Of the recurrent network that gives words their context: `rnn`, `gru` or `lstm`.
         regions: A scheme of `seesay.images.regions.fixed_regions`; `whole` is the full-frame baseline.
-        magnitudes: `balanced` within a sentence and a picture; of `words` only, where regions score by their direction
+        magnitudes: `balanced` within a sentence and an image; of `words` only, where regions score by their direction
             and their lengths say only where to look (`encode_regions`); or `free`.
         length_power: Scores are divided by the number of words to this power: 0 is the paper's sum, 1 the mean.
-        sentence: Lay the sentence as a whole on the picture as a whole, too.
+        sentence: Lay the sentence as a whole on the image as a whole, too.
         word_weight: What the words count for beside the sentence.
         word_batches: Share of the training batches that the words are judged by, where the sentence is laid on too.
         map_dim: Of the network's map: 1,280 for EfficientNet-Lite, 256 for AlexNet, 512 for VGG, 2,048 for ResNet-50.
@@ -63,7 +65,7 @@ class DVSAConfig:
         start_from: Weights of a joint embedding (`vse`) of the same shape that words, encoder and W_m start from.
         dropout: On word vectors and states.
         image_dropout: On the regions' features.
-        region_dropout: Share of the regions that training leaves out of a batch; the whole picture stays.
+        region_dropout: Share of the regions that training leaves out of a batch; the whole image stays.
         word_dropout: Share of words that training replaces by the unknown word.
     """
 
@@ -100,12 +102,23 @@ class DVSAConfig:
         fixed_regions(self.regions)
 
 
+@register_model("dvsa")
 class DVSA(Aligner):
-    """Pictures as vectors of regions, sentences as vectors of words."""
+    """Images as vectors of regions, sentences as vectors of words."""
 
-    family = "dvsa"
     config_type = DVSAConfig
+    tasks = ("retrieval", "grounding", "phrases")
+    paper = "dvsa"
     explainers = ("alignment",)
+    stage = "regions"
+    starts_from: ClassVar[Mapping[str, str]] = {"start_from": "vse"}
+    weak_points = (
+        "It learned where things are from whole images and whole sentences: a box is often around the telling part "
+        "of a thing, or around all of several.",
+        "Counting, and what is small: the network's map has ten by ten cells.",
+        "A phrase about something that is not there gets a box too.",
+        "Words that captions of everyday photos do not use, text inside images, named people and places.",
+    )
     config: DVSAConfig
 
     def __init__(self, config: DVSAConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
@@ -129,8 +142,8 @@ class DVSA(Aligner):
         if self.config.fragments == "edges":
             nn.init.zeros_(self.b_relation.weight)
         if self.config.start_from:
-            # A word is a state of its encoder, a region is seen as it sees pictures.
-            begin_as_vse(self, self.config.start_from, projections=("W_m",), identity="W_d")
+            # A word is a state of its encoder, a region is seen as it sees images.
+            initialise_from_embedding(self, "start_from", projections=("W_m",), identity="W_d")
 
     @classmethod
     def outputs_for(cls, config: DVSAConfig) -> tuple[str, ...]:
@@ -143,7 +156,7 @@ class DVSA(Aligner):
             n_kept = round((parts.shape[1] - 1) * (1 - self.config.region_dropout))
             others = torch.randperm(parts.shape[1] - 1)[:n_kept] + 1
             parts = parts[:, torch.cat([torch.zeros(1, dtype=torch.int64), others])]
-        # A feature is dropped from all regions of a picture: one that lost less than others would win every maximum.
+        # A feature is dropped from all regions of an image: one that lost less than others would win every maximum.
         kept = self.image_dropout(torch.ones_like(parts[:, :1]))  # (n, 1, C)
         vectors: Tensor = self.W_m(parts * kept)
         if self.config.magnitudes == "words":
@@ -159,7 +172,7 @@ class DVSA(Aligner):
         return features.regions(self.boxes) if features.parts is None else features.parts  # (n, N, C)
 
     def _average_length(self, vectors: Tensor) -> Tensor | float:
-        """How long the regions of a picture are on average: (n, N, D) → (n, 1, 1)."""
+        """How long the regions of an image are on average: (n, N, D) → (n, 1, 1)."""
         if self.config.magnitudes == "free":
             return 1.0
         return vectors.square().sum(-1).mean(1).clamp(min=_TINY).sqrt()[:, None, None]
@@ -213,19 +226,19 @@ class DVSA(Aligner):
         return F.relu(self.W_edge(torch.cat([of_heads, x], -1)) + self.b_relation(relations))
 
     def score(self, images: Tensor | Sequences, texts: Sequences) -> Tensor:
-        """S_kl (Eq. 1): (n_images, n_texts). Sentences in place of pictures are matched by their words."""
+        """S_kl (Eq. 1): (n_images, n_texts). Sentences in place of images are matched by their words."""
         if not self.config.sentence:
             return self._score_words(images, texts)
-        words, wholes = _split(texts)
+        words, whole_sentences = _split(texts)
         if isinstance(images, Sequences):
-            images, pictures = _split(images)
+            images, whole_images = _split(images)
         else:
-            pictures = F.normalize(images[:, 0], dim=1)  # region 0 is the whole picture
+            whole_images = F.normalize(images[:, 0], dim=1)  # region 0 is the whole image
         if self.training:
             # Drawn from the batch itself: every process of a run draws the same, and so does a resumed run.
             by_words = int(texts.words.sum()) * _GOLDEN % 1 < self.config.word_batches
-            return self._score_words(images, words) if by_words else pictures @ wholes.T
-        return self.config.word_weight * self._score_words(images, words) + pictures @ wholes.T
+            return self._score_words(images, words) if by_words else whole_images @ whole_sentences.T
+        return self.config.word_weight * self._score_words(images, words) + whole_images @ whole_sentences.T
 
     def _score_words(self, images: Tensor | Sequences, texts: Sequences) -> Tensor:
         if not isinstance(images, Sequences):

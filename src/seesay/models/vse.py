@@ -1,29 +1,28 @@
-"""A joint embedding of pictures and sentences (VSE), the line from which the papers start.
+"""A joint embedding of images and sentences (VSE), the line from which the papers start.
 
 Frome et al. 2013 (DeViSE): a sentence is the mean of its word vectors. Kiros et al. 2014 (UVS/MNLM): a recurrent
 encoder, trained with a hinge over mismatched pairs. Faghri et al. 2018 (VSE++): only the hardest mismatch counts.
 sm-LSTM and HM-LSTM take this model as the base line and sm-LSTM starts its global context from it.
 
-A picture is one linear layer on the network's features, a sentence the states of its encoder pooled over time; both are
+An image is one linear layer on the network's features, a sentence the states of its encoder pooled over time; both are
 scaled to unit length, so that their inner product is a cosine.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import windows
 from seesay.layers.pooling import AttentionPool, masked_max, masked_mean
 from seesay.layers.recurrent import Recurrent
 from seesay.models.base import Matcher
 from seesay.models.config import check_config, check_directions
-from seesay.models.pretrained import load
-from seesay.text.vocabulary import PAD, SPECIAL, UNKNOWN, Vocabulary
+from seesay.models.registry import register_model
+from seesay.text.vocabulary import PAD, UNKNOWN, Vocabulary
 
 ENCODERS = ("mean", "gru", "lstm")
 TEXT_POOLINGS = ("max", "mean", "last")
@@ -46,7 +45,7 @@ class VSEConfig:
         map_dim: Of the network's map: as the vector for EfficientNet-Lite and ResNet-50, 256 for AlexNet, 512 for VGG.
         word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
         dropout: On word vectors and on the pooled states.
-        image_dropout: On the picture's features.
+        image_dropout: On the image's features.
         word_dropout: Share of words that training replaces by the unknown word.
     """
 
@@ -78,13 +77,22 @@ class VSEConfig:
             object.__setattr__(self, "text_pooling", "mean")
 
 
+@register_model("vse")
 class VSE(Matcher):
-    """Pictures and sentences as unit vectors of one space."""
+    """Images and sentences as unit vectors of one space."""
 
-    family = "vse"
     is_embedding = True
     config_type = VSEConfig
+    tasks = ("retrieval", "phrases")
     explainers = ("alignment",)
+    stage = "first"
+    weak_points = (
+        "Counting, left and right, and who does what to whom: an image is one vector, and two sentences with the same "
+        "words in another order are nearly the same to it.",
+        "Text inside images, named people and places, and words that captions of everyday photos do not use.",
+        "People of kinds that Flickr's photos of 2004–2014 show rarely; the captions carry their writers' guesses "
+        "about age and gender.",
+    )
     config: VSEConfig
 
     def __init__(self, config: VSEConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
@@ -144,59 +152,3 @@ def _encoder(config: VSEConfig) -> nn.Module:
         return nn.Linear(config.word_dim, config.dim)
     hidden = config.dim // 2 if config.bidirectional else config.dim
     return Recurrent(config.encoder, config.word_dim, hidden, bidirectional=config.bidirectional)
-
-
-def begin_as_vse(model: Matcher, name: str, *, projections: Sequence[str], identity: str) -> None:
-    """Let an untrained model begin with the words, the encoder and the projection of a trained joint embedding.
-
-    Args:
-        model: With an `embedding` and an `encoder` of the same shape.
-        name: Of the weights, which a configuration calls `start_from`.
-        projections: Layers that begin as the embedding's projection of pictures.
-        identity: A layer on the encoder's states that begins as doing nothing.
-
-    Raises:
-        SeesayError: The weights are of another family or shape.
-    """
-    other = load(name)
-    if not isinstance(other, VSE):
-        raise SeesayError(f"config.start_from is {name!r}, a {other.family}", allowed="a vse")
-    begin_as_parts(
-        model, other, {"embedding": "embedding", "encoder": "encoder"} | dict.fromkeys(projections, "project")
-    )
-    begin_as_nothing(getattr(model, identity))
-
-
-def begin_as_parts(model: Matcher, other: Matcher, parts: Mapping[str, str]) -> None:
-    """Let parts of an untrained model begin as parts of a trained one; word vectors are found by their words.
-
-    Args:
-        parts: Name of a part of the model → name of the part of `other` that it begins as.
-
-    Raises:
-        SeesayError: The parts are not there, or have other shapes.
-    """
-    theirs, ours = other.state_dict(), model.state_dict()
-    name = other.weights.name if other.weights else other.family
-    rows = [*range(len(SPECIAL)), *other.vocabulary.encode(model.vocabulary.words[len(SPECIAL) :])]
-    taken: dict[str, Tensor] = {}
-    for here, there in parts.items():
-        found = {here + key.removeprefix(there): key for key in theirs if key.startswith(f"{there}.")}
-        if not found:
-            raise SeesayError(f"{here} cannot begin as {there} of {name!r}, which has none", hint="seesay models")
-        taken |= {key: theirs[other_key][rows if there == "embedding" else ...] for key, other_key in found.items()}
-    for key, tensor in taken.items():
-        if key not in ours or ours[key].shape != tensor.shape:
-            own = tuple(ours[key].shape) if key in ours else "absent"
-            raise SeesayError(
-                f"{key} cannot begin as that of {name!r}, which is {tuple(tensor.shape)}; here it is {own}",
-                allowed=f"a {other.family} with the same dim, word_dim and encoder",
-            )
-    model.load_state_dict(taken, strict=False)
-
-
-@torch.no_grad()
-def begin_as_nothing(layer: nn.Linear) -> None:
-    """Let a square layer begin as giving what it gets."""
-    nn.init.eye_(layer.weight)
-    nn.init.zeros_(layer.bias)

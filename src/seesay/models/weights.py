@@ -10,6 +10,8 @@ from seesay.errors import SeesayError
 FORMAT = 1
 PACKAGED = Path(__file__).parents[1] / "weights"
 
+_RENAMED = {"borrowed": "source_weights"}
+"""Keys of config.json in folders that older releases wrote → their names."""
 _NEEDED = {"format": int, "name": str, "family": str, "config": dict, "features": dict}
 
 
@@ -74,4 +76,4 @@ def read_about(folder: Path) -> Weights:
         raise SeesayError(
             f"{path} has format {about['format']}, this seesay reads format {FORMAT}", hint="pip install -U seesay"
         )
-    return Weights(folder, about)
+    return Weights(folder, {_RENAMED.get(str(key), str(key)): value for key, value in about.items()})

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from seesay.errors import SeesayError
 from seesay.text.tokens import tokenize
@@ -32,6 +32,10 @@ class Vocabulary:
             (DVSA starts the bias of its softmax from these.)
         min_count: How often a word had to be seen to get an id of its own.
     """
+
+    file_name: ClassVar[str] = "vocabulary.json"
+    pad: ClassVar[int] = PAD
+    unknown: ClassVar[int] = UNKNOWN
 
     words: tuple[str, ...] = field(repr=False)
     counts: tuple[int, ...] = field(repr=False)
@@ -86,6 +90,16 @@ class Vocabulary:
     def __contains__(self, word: object) -> bool:
         """Whether a token has an id of its own; the special signs are no words."""
         return isinstance(word, str) and self._ids.get(word, 0) >= len(SPECIAL)
+
+    def count(self, word: str) -> int:
+        """How often a word was seen in training; 0 for one without an id of its own.
+
+        Example:
+            >>> vocabulary = Vocabulary.build(["a dog runs", "a cat"], min_count=1)
+            >>> vocabulary.count("a"), vocabulary.count("zebra")
+            (2, 0)
+        """
+        return self.counts[self._ids[word]] if word in self else 0
 
     def encode(self, sentence: str | Sequence[str]) -> list[int]:
         """The ids of a sentence or of its tokens, without START and END.

@@ -1,21 +1,22 @@
 """Learning in turns: the task of a model that finds out by itself which phrase speaks of which region (HM-LSTM Fig. 3).
 
-1. For `coarse_epochs` only sentences and pictures are ranked.
-2. Then, every `round_epochs`: (a) each noun phrase of every training sentence takes the region of its picture that fits
-   it best, and the fit is the confidence of this correspondence; (b) sentences with pictures and phrases with regions
+1. For `coarse_epochs` only sentences and images are ranked.
+2. Then, every `round_epochs`: (a) each noun phrase of every training sentence takes the region of its image that fits
+   it best, and the fit is the confidence of this correspondence; (b) sentences with images and phrases with regions
    are ranked together, each phrase weighing as much as its confidence (Eq. 10). With `bag_weight` sentences and
-   pictures are also ranked by phrases and regions alone, where each phrase takes the best region of every picture.
+   images are also ranked by phrases and regions alone, where each phrase takes the best region of every image.
 
 Eq. 9 leaves open what a pair is held against. Here it is the other pairs of the mini-batch, but never one of the same
-picture, nor a phrase of the same words.
+image, nor a phrase of the same words.
 
 The correspondences of a round are buffers of the model while it learns, so that they are part of every checkpoint and a
-resumed run goes on with those it had; they are taken off before the weights are kept.
+resumed run goes on with those it had; they are removed before the weights are kept.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -32,7 +33,7 @@ from seesay.models.hmlstm import HMLSTM
 from seesay.training.distributed import gather_shards, gather_with_own_gradient
 from seesay.training.ranking import Batch, RankingTask, gather_rows
 from seesay.training.recipe import LossRecipe, Recipe
-from seesay.training.task import Loss
+from seesay.training.task import Loss, register_task
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class PhraseBatch(Batch):
     examples: Indices | None = None
 
 
+@register_task("alternating")
 class AlternatingTask(RankingTask):
     """A model of phrases and regions, the collections it learns from, and the collection it is measured on."""
 
@@ -65,8 +67,7 @@ class AlternatingTask(RankingTask):
 
     @property
     def model(self) -> HMLSTM:
-        assert isinstance(self._model, HMLSTM)
-        return self._model
+        return cast(HMLSTM, self._model)
 
     def begins_round(self, epoch: int) -> bool:
         """Whether correspondences are looked for before this epoch, counted from 0."""
@@ -128,7 +129,7 @@ class AlternatingTask(RankingTask):
         return Loss.of_whole_batch(total, world, **logs)
 
     def _coarse_loss(self, batch: Batch, rank: int, world: int) -> Loss:
-        """Of sentences as wholes, with their pictures or with one another."""
+        """Of whole sentences, with their images or with one another."""
         own = slice(rank, None, world)
         texts = self.model.embed_texts(batch.texts[own])
         if batch.partners is not None:
@@ -179,7 +180,7 @@ class AlternatingTask(RankingTask):
                 norm.momentum = momentum
 
     def _pictured(self, n: int) -> Iterator[Batch]:
-        """The first batches with pictures; with phrases as soon as correspondences were looked for."""
+        """The first batches with images; with phrases as soon as correspondences were looked for."""
         is_fine = bool(self._buffer(_CONFIDENCE).any())
         for index in range(self.n_batches(0)):
             batch = super().batch(0, index)
@@ -188,12 +189,12 @@ class AlternatingTask(RankingTask):
                 _, examples = self._batches.take(0, index)
                 yield PhraseBatch(batch.source, batch.images, batch.texts, examples=examples if is_fine else None)
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """Take the correspondences off the model: they are no part of what it knows."""
         for name in (_REGION, _CONFIDENCE):
             delattr(self.model, name)
 
-    def leave_beside(self, folder: Path) -> None:
+    def save_extras(self, folder: Path) -> None:
         """Write what training sentences name: a region is described by what people have said."""
         sentences = {source.collection.fingerprint(): source.sentences for source in self.sources}
         every = [sentence for some in sentences.values() for sentence in some]

@@ -1,6 +1,6 @@
 """Learning to write: the task of every captioner.
 
-The cost is the mean number of bits a word costs given its picture and the words before it (m-RNN Eq. 6, in nats), over
+The cost is the mean number of bits a word costs given its image and the words before it (m-RNN Eq. 6, in nats), over
 the words and ends of sentence of the batch. A captioner that is to be used without sums over the words also pays for
 the logarithm of that sum.
 """
@@ -8,7 +8,7 @@ the logarithm of that sum.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -24,18 +24,19 @@ from seesay.scoring import measure_perplexity, read_rows
 from seesay.text.tokens import tokenize
 from seesay.training.recipe import Recipe
 from seesay.training.sources import SourceTask, require_pictures
-from seesay.training.task import Loss
+from seesay.training.task import Loss, register_task
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A whole batch: which source, which of its pictures, which sentences."""
+    """A whole batch: which source, which of its images, which sentences."""
 
     source: int
     images: Indices
     texts: list[str]
 
 
+@register_task("captioning")
 class CaptioningTask(SourceTask[Captioner]):
     """A captioner, the collections it learns from, and the collection it is measured on."""
 
@@ -59,16 +60,16 @@ class CaptioningTask(SourceTask[Captioner]):
             cost = cost + self.model.self_normalise * logits.logsumexp(-1).square().sum()
         return Loss.of_own_part(cost / n_words, world)
 
-    def settle(self) -> None:
-        """Give the model what it keeps of training pictures: up to some thousand, drawn with the recipe's seed."""
+    def finalize(self) -> None:
+        """Give the model what it keeps of training images: up to some thousand, drawn with the recipe's seed."""
         pictures = [(place, row) for place, source in enumerate(self.sources) for row in range(len(source.table or ()))]
         generator = torch.Generator().manual_seed(self.recipe.seed)
-        drawn = torch.randperm(len(pictures), generator=generator)[:N_SETTLED].tolist()
+        drawn = torch.randperm(len(pictures), generator=generator)[:N_KEPT].tolist()
         rows = [read_rows(self.sources[pictures[index][0]], [pictures[index][1]]).pooled for index in drawn]
-        self.model.settle(Features(torch.cat(rows)))
+        self.model.finalize(Features(torch.cat(rows)))
 
-    def leave_beside(self, folder: Path) -> None:
-        """Write how many training pictures people use an n-gram for: reranking needs it where captions are few."""
+    def save_extras(self, folder: Path) -> None:
+        """Write how many training images people use an n-gram for: reranking needs it where captions are few."""
         distinct = {source.collection.fingerprint(): source.collection for source in self.sources}
         captions = [
             [tokenize(sentence) for sentence in item.sentences]
@@ -84,13 +85,13 @@ class CaptioningTask(SourceTask[Captioner]):
 
     def measure(self, model: Matcher) -> dict[str, Any]:
         """The figures of finished weights on dev."""
-        assert isinstance(model, Captioner)
-        return {"captions": measure_captions(model, self.dev)}
+        return {"captions": measure_captions(cast(Captioner, model), self.dev)}
 
 
-N_SETTLED = 2000
+N_KEPT = 2000
+"""Training images that a captioner is shown when it is finalized."""
 MIN_DOCUMENTS = 5
-"""Pictures that an n-gram has to be used for to be counted: rarer ones would make the table ten times as long."""
+"""Images that an n-gram has to be used for to be counted: rarer ones would make the table ten times as long."""
 
 
 @torch.inference_mode()

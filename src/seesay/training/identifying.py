@@ -1,16 +1,16 @@
-"""Learning to identify: pairs of a picture and a sentence, of which half do not belong together.
+"""Learning to identify: pairs of an image and a sentence, of which half do not belong together.
 
-A batch holds sentences with their own pictures and, for each sentence, one or more pictures that it was not written
-for: of the same collection, drawn at random, or among the pictures most similar to its own. Both kinds of pairs weigh
+A batch holds sentences with their own images and, for each sentence, one or more images that it was not written
+for: of the same collection, drawn at random, or among the images most similar to its own. Both kinds of pairs weigh
 one half of the loss, however many mismatches there are (paper 004, section 3.2). Beyond the paper, a share of the loss
-can ask which of the pictures it is, and a share of the sentences can be cut to a few words, as phrases are.
+can ask which of the images it is, and a share of the sentences can be cut to a few words, as phrases are.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -26,10 +26,10 @@ from seesay.models.identifier import Identifier
 from seesay.scoring import score_trials, similar_pictures
 from seesay.training.recipe import Recipe
 from seesay.training.sources import SourceTask, require_pictures
-from seesay.training.task import Loss
+from seesay.training.task import Loss, register_task
 
 N_CANDIDATES = 10
-"""Pictures to choose from in the trials that probabilities are fitted on."""
+"""Images to choose from in the trials that probabilities are fitted on."""
 DEV_TRIALS = 2000
 FEWEST_WORDS = 2
 """Of a part of a sentence that is read in its place."""
@@ -37,13 +37,14 @@ FEWEST_WORDS = 2
 
 @dataclass(frozen=True)
 class Batch:
-    """A whole batch: which source, its sentences, and for each the right picture followed by wrong ones (n, 1 + m)."""
+    """A whole batch: which source, its sentences, and for each the right image followed by wrong ones (n, 1 + m)."""
 
     source: int
     texts: list[str]
     images: Indices
 
 
+@register_task("identification")
 class IdentifyingTask(SourceTask[Identifier]):
     """An identifier, the collections it learns from, and the collection it is measured on."""
 
@@ -51,7 +52,7 @@ class IdentifyingTask(SourceTask[Identifier]):
         require_pictures(sources, recipe, "an identifier")
         for source in (*sources, dev):
             if len(source.collection) < 2:
-                raise SeesayError(f"{source.collection.name} has one picture and nothing to tell it from")
+                raise SeesayError(f"{source.collection.name} has one image and nothing to tell it from")
         super().__init__(model, sources, dev, recipe)
 
     def batch(self, epoch: int, index: int) -> Batch:
@@ -60,9 +61,7 @@ class IdentifyingTask(SourceTask[Identifier]):
         own = source.image_of[examples]
         rng = np.random.default_rng([self.recipe.seed, epoch, index])
         n_pictures, n_wrong = len(source.collection), self.model.config.mismatches
-        wrong = (
-            own[:, None] + rng.integers(1, n_pictures, (len(own), n_wrong))
-        ) % n_pictures  # any picture but its own
+        wrong = (own[:, None] + rng.integers(1, n_pictures, (len(own), n_wrong))) % n_pictures  # any image but its own
         if self.model.config.hard:
             similar = self.similar[place][own]  # (n, k)
             chosen = similar[np.arange(len(own))[:, None], rng.integers(similar.shape[1], size=wrong.shape)]
@@ -74,7 +73,7 @@ class IdentifyingTask(SourceTask[Identifier]):
 
     @cached_property
     def similar(self) -> list[Indices]:
-        """For every picture of every source the most similar others, by the cosine of the network's vectors."""
+        """For every image of every source the most similar others, by the cosine of the network's vectors."""
         return [similar_pictures(source, self.model.config.n_similar) for source in self.sources]
 
     def loss(self, batch: Batch, rank: int, world: int) -> Loss:
@@ -93,22 +92,21 @@ class IdentifyingTask(SourceTask[Identifier]):
             loss = (1 - share) * loss + share * asked
         return Loss.of_own_part(loss / len(batch.texts), world)
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """Fit the probabilities on dev."""
         trials = draw_trials(self.dev.image_of, n_candidates=min(N_CANDIDATES, len(self.dev.collection)), seed=1)
         self.model.calibration.copy_(torch.tensor(fit_calibration(score_trials(self.model, self.dev, trials))))
 
-    def leave_beside(self, folder: Path) -> None:
+    def save_extras(self, folder: Path) -> None:
         """Nothing but the weights is kept."""
 
     def evaluate(self) -> dict[str, float]:
-        """Identification among two and ten of the dev pictures, and the cross-entropy of the choice among ten."""
+        """Identification among two and ten of the dev images, and the cross-entropy of the choice among ten."""
         return measure_identification(self.model, self.dev)
 
     def measure(self, model: Matcher) -> dict[str, Any]:
         """The figures of finished weights on dev."""
-        assert isinstance(model, Identifier)
-        return {"identification": measure_identification(model, self.dev)}
+        return {"identification": measure_identification(cast(Identifier, model), self.dev)}
 
 
 def cut_part(sentence: str, rng: np.random.Generator) -> str:
@@ -130,7 +128,7 @@ def fit_calibration(logits: Tensor) -> tuple[float, float, float]:
     """An identifier's `calibration`, from trials whose first candidate is right.
 
     A match is fitted on pairs of which half match: the right candidate and one of the wrong ones. Its offset is needed
-    where training has seen other mismatches than these, such as similar pictures.
+    where training has seen other mismatches than these, such as similar images.
     """
     pairs = logits[:, :2].numpy()
     match = fit_scaling(pairs.ravel(), np.tile([True, False], len(pairs)))

@@ -1,8 +1,8 @@
 """Learning to rank: the task of every matcher.
 
-A batch is taken from one collection. Of a collection with pictures it holds sentences with their pictures; of one that
-has sentences alone it holds two sentences of the same picture, which have to find each other. Other sentences of a
-picture in the batch are never counted against it.
+A batch is taken from one collection. Of a collection with images it holds sentences with their images; of one that
+has sentences alone it holds two sentences of the same image, which have to find each other. Other sentences of a
+image in the batch are never counted against it.
 """
 
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ from seesay.training.distributed import gather_shards, gather_with_own_gradient,
 from seesay.training.losses import ranking_loss
 from seesay.training.recipe import Recipe
 from seesay.training.sources import SourceTask
-from seesay.training.task import Loss
+from seesay.training.task import Loss, register_task
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A whole batch: which source, which of its pictures, which sentences."""
+    """A whole batch: which source, which of its images, which sentences."""
 
     source: int
     images: Indices
@@ -37,6 +37,7 @@ class Batch:
     partners: list[str] | None = None
 
 
+@register_task("ranking")
 class RankingTask(SourceTask[Matcher]):
     """A matcher, the collections it learns from, and the collection it is measured on."""
 
@@ -76,11 +77,11 @@ class RankingTask(SourceTask[Matcher]):
             return Loss.of_whole_batch(ranking, world)
         return Loss.of_whole_batch(ranking + own_cost, world, ranking=float(ranking.detach()))
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """Nothing but the weights is learned."""
 
-    def leave_beside(self, folder: Path) -> None:
-        """Write how near to everything the vectors of an embedding are, by the first pictures it learned from."""
+    def save_extras(self, folder: Path) -> None:
+        """Write how near to everything the vectors of an embedding are, by the first images it learned from."""
         source = next((source for source in self.sources if source.table is not None), None)
         if self.model.is_embedding and source is not None:
             vectors = encode_all(self.model, source)
@@ -91,7 +92,7 @@ class RankingTask(SourceTask[Matcher]):
         return dict(retrieval_report(score_all(model, self.dev), self.dev.image_of))
 
     def evaluate(self) -> dict[str, float]:
-        dev = self.dev.first(self.model.n_glanced) if self.model.n_glanced else self.dev
+        dev = self.dev.first(self.model.n_dev_images) if self.model.n_dev_images else self.dev
         spread = spread_over_processes
         report = retrieval_report(score_all(self.model, dev, spread=spread, encoding=spread), dev.image_of)
         figures = {"sum": report["sum"]}

@@ -8,38 +8,33 @@ from typing import Any
 
 import torch
 
-import seesay
 from seesay.data.examples import Examples, same_photo
 from seesay.errors import SeesayError
 from seesay.images.extraction import features_of
 from seesay.images.features import FeatureSpec
 from seesay.models import pretrained
-from seesay.models.base import Captioner, Weights, family_class
+from seesay.models.base import Weights
 from seesay.models.config import read_config
-from seesay.models.hmlstm import HMLSTM
-from seesay.models.identifier import Identifier
+from seesay.models.registry import family_class
 from seesay.system.progress import Progress
+from seesay.system.version import VERSION
 from seesay.text.vocabulary import Vocabulary
-from seesay.training.alternating import AlternatingTask
-from seesay.training.captioning import CaptioningTask
 from seesay.training.checkpoint import load_weights
 from seesay.training.distributed import gather_json, process_group
-from seesay.training.identifying import IdentifyingTask
 from seesay.training.loop import Event, train
-from seesay.training.ranking import RankingTask
 from seesay.training.recipe import Recipe
 from seesay.training.snippets import read_snippets
 from seesay.training.sources import read_source
+from seesay.training.task import Task, task_class
 
-LearningTask = RankingTask | CaptioningTask | IdentifyingTask
 
-
-def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningTask:
+def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> Task:
     """Read the data, compute what features are missing, and build the untrained model.
 
     Everything that can be refused is refused here, before the first step.
     """
     kind = family_class(recipe.model)
+    learning_task = task_class(kind.learning_task)
     config = read_config(kind.config_type, recipe.config, f"recipe {recipe.name} [config]")
     spec = read_config(FeatureSpec, recipe.features, f"recipe {recipe.name} [features]")
     outputs = kind.outputs_for(config)
@@ -51,17 +46,11 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningT
     ]
     dev = read_source(recipe.data.dev, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
     _refuse_leaks(sources, dev)
-    vocabulary = kind.vocabulary_for(config) or _count_words(sources, recipe.data.min_count)
+    tokenizer = kind.tokenizer_for(config) or _count_words(sources, recipe.data.min_count)
     torch.manual_seed(recipe.seed)
-    model = kind(config, vocabulary, spec)
+    model = kind(config, tokenizer, spec)
     model.initialise(recipe.seed)
-    if isinstance(model, Captioner):
-        return CaptioningTask(model, sources, dev, recipe)
-    if isinstance(model, Identifier):
-        return IdentifyingTask(model, sources, dev, recipe)
-    if isinstance(model, HMLSTM):
-        return AlternatingTask(model, sources, dev, recipe)
-    return RankingTask(model, sources, dev, recipe)
+    return learning_task(model, sources, dev, recipe)
 
 
 def _count_words(sources: list[Examples], min_count: int) -> Vocabulary:
@@ -82,7 +71,7 @@ def _refuse_leaks(sources: list[Examples], dev: Examples) -> None:
             leaked = names.intersection(same_photo(item.name) for item in source.collection.items)
         if leaked:
             raise SeesayError(
-                f"{len(leaked)} of the dev pictures are also among the training pictures of {source.collection.name}",
+                f"{len(leaked)} of the dev images are also among the training images of {source.collection.name}",
                 hint="leave them out (without = ...), or choose another dev split",
             )
 
@@ -100,7 +89,7 @@ def run_recipe(
 
 
 def run_task(
-    task: LearningTask, run_dir: Path, *, resume: bool = True, on_event: Callable[[Event], None] | None = None
+    task: Task, run_dir: Path, *, resume: bool = True, on_event: Callable[[Event], None] | None = None
 ) -> Weights:
     """The part of `run_recipe` that comes after `prepare`."""
     folder = run_dir / "weights"
@@ -108,9 +97,9 @@ def run_task(
         result = train(task, task.recipe, run_dir, resume=resume, on_event=on_event)
         if rank == 0:
             load_weights(result.weights, task.model)
-            task.settle()
+            task.finalize()
             pretrained.save(folder, task.model, describe(task.recipe, task.sources, result.best_epoch))
-            task.leave_beside(folder)
+            task.save_extras(folder)
             date = datetime.now(UTC).isoformat(timespec="seconds")
             pretrained.record_figures(folder, _key(task.dev), {**task.measure(pretrained.load(folder)), "date": date})
         gather_json(None, world)  # the others wait here until the folder is there
@@ -118,7 +107,7 @@ def run_task(
 
 
 def describe(recipe: Recipe, sources: list[Examples], epochs: int) -> dict[str, Any]:
-    """What travels with the weights about how they were made; where pictures lay on the machine does not."""
+    """What travels with the weights about how they were made; where images lay on the machine does not."""
     table = recipe.to_dict()
     for source in (*table["data"]["train"], table["data"]["dev"]):
         source["images"] = ""
@@ -140,7 +129,7 @@ def describe(recipe: Recipe, sources: list[Examples], epochs: int) -> dict[str, 
         "seed": recipe.seed,
         "epochs": epochs,
         "trained": datetime.now(UTC).date().isoformat(),
-        "versions": {"seesay": seesay.__version__, "torch": torch.__version__, "python": platform.python_version()},
+        "versions": {"seesay": VERSION, "torch": torch.__version__, "python": platform.python_version()},
     }
 
 

@@ -1,8 +1,8 @@
-"""Snippets: the noun phrases of sentences, each with the region of its picture that it was laid on.
+"""Snippets: the noun phrases of sentences, each with the region of its image that it was laid on.
 
 DVSA's second model learns from what its first one has found (Karpathy & Fei-Fei 2015, section 3.2): the alignment
 model, which has seen no box, says where each phrase belongs, and the caption RNN learns to write the phrase when it is
-shown that region. The print takes runs of words from the Markov chain; noun phrases make cleaner things to say.
+shown that region. The paper takes runs of words from the Markov chain; noun phrases make cleaner things to say.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _AT_ONCE = 512
 
 
 class RegionTable(FeatureTable):
-    """Regions in place of pictures: each with the mean of its map, beside the vector of the picture that it is from."""
+    """Regions in place of images: each with the mean of its map, beside the vector of the image that it is from."""
 
     def __init__(self, pictures: FeatureTable, picture_of: NDArray[np.intp], regions: NDArray[np.float16]) -> None:
         super().__init__(pictures.store, pictures.keys)
@@ -51,7 +51,7 @@ class RegionTable(FeatureTable):
 def read_snippets(recipe: SourceRecipe, spec: FeatureSpec) -> Examples:
     """The snippets of what a recipe names, as examples."""
     if recipe.sentences_only:
-        raise SeesayError(f"snippets of {recipe.source} are laid on pictures", allowed="sentences_only = false")
+        raise SeesayError(f"snippets of {recipe.source} are laid on images", allowed="sentences_only = false")
     collection = read_whole_collection(recipe)
     phrases, table = find_snippets(collection, recipe.snippets, spec)
     return Examples(collection, phrases, np.arange(len(phrases)), table, recipe.weight)
@@ -63,7 +63,7 @@ def find_snippets(collection: Collection, weights: str, spec: FeatureSpec) -> tu
     """The snippets of all sentences of a collection, and the regions that they were laid on, in the same order.
 
     Args:
-        collection: Pictures, all of which are there, and sentences.
+        collection: Images, all of which are there, and sentences.
         weights: Of an alignment model, by name or folder.
         spec: Which features; the alignment model has to see the same ones.
 
@@ -88,7 +88,7 @@ def find_snippets(collection: Collection, weights: str, spec: FeatureSpec) -> tu
 
 
 def _read_phrases(collection: Collection) -> tuple[list[str], NDArray[np.intp]]:
-    """Every snippet, and the number of its picture."""
+    """Every snippet, and the number of its image."""
     phrases: list[str] = []
     picture_of: list[int] = []
     numbers = [number for number, item in enumerate(collection.items) for _ in item.sentences]
@@ -113,7 +113,7 @@ def _vectors(model: Aligner, phrases: list[str]) -> Tensor:
 
 
 def _lay(model: Aligner, picture: Features, vectors: Tensor, boxes: Boxes) -> NDArray[np.float16]:
-    """The means over the regions of one picture that fit phrases best: (n, D) → (n, C)."""
+    """The means over the regions of one image that fit phrases best: (n, D) → (n, C)."""
     best = box_overlaps(heat_maps(model, picture, vectors), boxes).argmax(axis=1)
     regions: NDArray[np.float16] = picture.regions(boxes[best])[0].numpy().astype(np.float16)
     return regions

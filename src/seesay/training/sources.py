@@ -18,21 +18,21 @@ FeatureReader = Callable[[Sequence[Path]], FeatureTable]
 
 
 def read_collection(recipe: SourceRecipe | DevRecipe) -> Collection:
-    """The split that a recipe names, without the photos that it leaves out; pictures need not be there."""
+    """The split that a recipe names, without the photos that it leaves out; images need not be there."""
     without = recipe.without if isinstance(recipe, SourceRecipe) else ""
     return read_split(recipe.source, recipe.split, images=recipe.images, without=without)
 
 
 def read_whole_collection(recipe: SourceRecipe | DevRecipe) -> Collection:
-    """`read_collection` where every picture has to be there, and some are.
+    """`read_collection` where every image has to be there, and some are.
 
     Raises:
-        SeesayError: Pictures are missing, or there is nothing at all.
+        SeesayError: Images are missing, or there is nothing at all.
     """
     collection = read_collection(recipe)
     if len(collection.images) < len(collection):
         raise SeesayError(
-            f"{len(collection) - len(collection.images)} of {len(collection)} pictures of {recipe.source} "
+            f"{len(collection) - len(collection.images)} of {len(collection)} images of {recipe.source} "
             f"({recipe.split}) are missing",
             hint=f"seesay data check {recipe.source}, or set images to the folder that holds them",
         )
@@ -46,7 +46,7 @@ def _require_items(collection: Collection, recipe: SourceRecipe | DevRecipe) -> 
 
 
 def read_source(recipe: SourceRecipe | DevRecipe, read_features: FeatureReader) -> Examples:
-    """Read what a recipe names: its sentences, and the features of its pictures unless it wants sentences alone."""
+    """Read what a recipe names: its sentences, and the features of its images unless it wants sentences alone."""
     sentences_only = isinstance(recipe, SourceRecipe) and recipe.sentences_only
     if sentences_only:
         collection = _require_items(read_collection(recipe).keep(lambda item: len(item.sentences) > 1), recipe)
@@ -104,6 +104,6 @@ class SourceTask(Generic[Model]):
 
 
 def require_pictures(sources: Sequence[Examples], recipe: Recipe, learner: str) -> None:
-    """Refuse sentences without pictures, of which a learner learns nothing."""
+    """Refuse sentences without images, of which a learner learns nothing."""
     if any(source.table is None for source in sources):
-        raise SeesayError(f"recipe {recipe.name}: {learner} learns from pictures", allowed="sentences_only = false")
+        raise SeesayError(f"recipe {recipe.name}: {learner} learns from images", allowed="sentences_only = false")

@@ -1,9 +1,25 @@
-"""What the training loop asks of whatever is being learned."""
+"""What the training loop and a whole run ask of whatever is being learned, and the registry of learning tasks.
 
+A model names its learning task (`Matcher.learning_task`); the task registers itself under that name:
+
+    @register_task("ranking")
+    class RankingTask(SourceTask[Matcher]): ...
+
+Another package brings a task by registering it in the module of its model, or by an entry point of the group
+`seesay.tasks`.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
 from torch import Tensor, distributed, nn
+
+from seesay.data.examples import Examples
+from seesay.models.base import Matcher
+from seesay.system.registry import Registry
+from seesay.training.recipe import Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +48,10 @@ class Loss:
         return cls(part, {"loss": float(whole), **logs})
 
 
-class Task(Protocol):
-    """What is learned. Batches are functions of (epoch, index), so that a run can be resumed anywhere.
+class Trainable(Protocol):
+    """What the loop asks: a model, its batches, their loss, dev figures.
+
+    Batches are functions of (epoch, index), so that a run can be resumed anywhere.
 
     Example:
         >>> import tempfile
@@ -75,3 +93,45 @@ class Task(Protocol):
 
     def evaluate(self) -> dict[str, float]:
         """Dev figures of the model as it stands."""
+
+
+class Task(Trainable, Protocol):
+    """What a whole run asks: from a model, collections and a recipe to finished weights.
+
+    Attributes:
+        name: In the registry, which sets it.
+        recipe: What is run.
+        sources: The collections that are learned from.
+        dev: The collection that is measured on.
+    """
+
+    name: ClassVar[str]
+    recipe: Recipe
+    sources: list[Examples]
+    dev: Examples
+
+    def __init__(self, model: Any, sources: Sequence[Examples], dev: Examples, recipe: Recipe) -> None: ...
+
+    @property
+    def model(self) -> Matcher:
+        """What is being learned."""
+
+    def finalize(self) -> None:
+        """Complete the model once its best weights are known and before they are saved."""
+
+    def save_extras(self, folder: Path) -> None:
+        """Write what goes into the weights folder besides the weights."""
+
+    def measure(self, model: Matcher) -> dict[str, Any]:
+        """The figures of saved weights on dev, for their config.json and card."""
+
+
+_REGISTRY: Registry[type[Task]] = Registry("learning task", "seesay.training", "register_task", "seesay.tasks")
+
+register_task = _REGISTRY.register
+"""Makes a class a learning task, which models call by the name that is given."""
+
+
+def task_class(name: str) -> type[Task]:
+    """The class of a learning task; an unknown name is answered with those that are installed."""
+    return _REGISTRY.find(name)

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-import seesay
 from seesay.library.indexing.places import exists
 from seesay.library.ranking.likeness import Box
 from seesay.library.ranking.search import Result
@@ -13,6 +12,7 @@ from seesay.library.status import Status
 from seesay.library.stores.address import is_address
 from seesay.library.tag_names import shown_names
 from seesay.library.types import Failure, Photo, Tags
+from seesay.system.version import VERSION
 from seesay.web.indexing import Progress
 from seesay.web.photo_models import WordEvidence
 from seesay.web.photos import shown
@@ -181,7 +181,7 @@ class StatusAnswer(BaseModel):
     @classmethod
     def of(cls, found: Status, at: Progress) -> "StatusAnswer":
         return cls(
-            version=seesay.__version__,
+            version=VERSION,
             library=found.name if is_address(found.name) else shown(Path(found.name)),
             model=found.fingerprint.model if found.fingerprint else None,
             agrees=found.agrees,

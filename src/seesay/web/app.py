@@ -7,8 +7,8 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-import seesay
 from seesay.library.library import Library
+from seesay.system.version import VERSION
 from seesay.web.access import Access, Guard
 from seesay.web.answers import ErrorAnswer
 from seesay.web.indexing import Indexer
@@ -62,7 +62,7 @@ def create_app(
     app = FastAPI(
         title="seesay",
         summary="A library of photos that answers sentences.",
-        version=seesay.__version__,
+        version=VERSION,
         openapi_url="/api/openapi.json",
         # The pages that show it load their scripts from elsewhere, and nothing here speaks to the outside.
         docs_url=None,

@@ -109,7 +109,7 @@ def test_sorting_by_date_reorders_the_best(store: Store, put: Put) -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"sort": "size"}, "cannot sort by 'size'\n  allowed: score, date"), ({"top": 0}, "top is 0 are wanted")],
+    [({"sort": "size"}, "cannot sort by 'size'\n  allowed: score, date"), ({"top": 0}, "top is 0")],
 )
 def test_impossible_wishes_are_refused(store: Store, options: dict[str, object], message: str) -> None:
     with pytest.raises(SeesayError, match=message):

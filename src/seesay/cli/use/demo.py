@@ -1,4 +1,4 @@
-"""`seesay demo`: what seesay does, on photos that came with it."""
+"""`seesay demo`: what seesay does, on the sample photos."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,18 +16,24 @@ EXPLAINED = ("photographer.jpg", "a man with a camera on a tripod")
 
 
 def demo(
-    serve: Annotated[bool, typer.Option("--serve", help="Show the photos as a web page until Ctrl-C.")] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Of that page.")] = 8765,
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the photos as a web page until Ctrl-C.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="The port of the web page.")] = 8765,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Draw what the words speak of: PNG, JPEG or WebP."),
+        typer.Option("--output", "-o", metavar="FILE", help="Draw the regions of the words: PNG, JPEG or WebP."),
     ] = None,
 ) -> None:
-    """Search, caption and explain a few sample photos, which came with seesay and are free. Nothing is kept."""
+    """Search, caption and explain the sample photos that come with seesay. Nothing is kept.
+
+    \b
+    Examples:
+        seesay demo
+        seesay demo --serve
+    """
     from tempfile import TemporaryDirectory
 
     import seesay
-    from seesay.cli.use.index import progress_when_needed
+    from seesay.cli.progress import progress_when_needed
     from seesay.library.library import Library
     from seesay.web.photo_models import PhotoModels
 

@@ -46,6 +46,12 @@ def explain(
     Excitation follows back what has excited the match score of an identifier; contrastive subtracts what has excited
     the negated score. Alignment shows where the vector of each word fits the photo. Attention shows where sm-LSTM
     attends at each of its steps, with the two most attended words.
+
+    \b
+    Examples:
+        seesay explain photo.jpg "a dog runs through the grass"
+        seesay explain photo.jpg "a red ball" --method alignment -o why.png
+        seesay explain photo.jpg "a red ball" --method attention --json
     """
     from seesay.errors import SeesayError
     from seesay.explainers.explaining import explain as find
@@ -65,7 +71,7 @@ def explain(
         able = [name for name in explainer_names() if find_explainer(name).has_steps]
         raise SeesayError("--beside draws the steps of two models", allowed=f"with --method {' or '.join(able)}")
     found = find(matcher, matcher.features([picture]), sentence, explainer.name)
-    if not any(word in matcher.vocabulary for word in found.words):
+    if not any(word in matcher.tokenizer for word in found.words):
         typer.echo(f"seesay: {chosen} knows no word of {sentence!r}: its weights mean nothing", err=True)
     rows = [(matcher, found)]
     if beside is not None:

@@ -37,9 +37,14 @@ def identify(
 
     The choice is a probability among the pictures given here, of which one is taken to be the right one. The match
     looks at each picture alone, and takes a description to be as likely right as wrong. Both are calibrated.
+
+    \b
+    Examples:
+        seesay identify "a man with a camera" ~/Pictures
+        seesay identify "a cup of coffee" a.jpg b.jpg c.jpg -o why.png
     """
-    from seesay.cli.use.caption import find_photos
     from seesay.errors import SeesayError
+    from seesay.verbs.inputs import find_photos
 
     if output is not None:
         require_drawable(output)

@@ -56,9 +56,7 @@ class WeightsQueryEncoder(LibraryWeights):
         return np.asarray(found[0].numpy(), np.float32)
 
     def count_words(self, text: str) -> dict[str, int]:
-        vocabulary = self.vocabulary
-        rows = {word: vocabulary.encode([word])[0] for word in content_words(text)}
-        return {word: vocabulary.counts[row] if word in vocabulary else 0 for word, row in rows.items()}
+        return {word: self.vocabulary.count(word) for word in content_words(text)}
 
 
 def no_single_vector(name: str) -> SeesayError:

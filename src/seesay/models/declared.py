@@ -1,0 +1,57 @@
+"""What a model family says about itself, on its class: nothing elsewhere asks for a model's name."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from seesay.text.tokenizer import Tokenizer
+from seesay.text.vocabulary import Vocabulary
+
+
+class Declared:
+    """The attributes, with what holds for most models.
+
+    Attributes:
+        family: Its name in the registry, which sets it.
+        config_type: The frozen dataclass of its configuration.
+        tokenizer_type: How it reads sentences: as whole words, or as `seesay.text.subwords.Subwords`.
+        learning_task: How it is learned (`seesay.training.task.register_task`).
+        tasks: What can be measured: retrieval, captions, grounding, identification, phrases, attention,
+            correspondences.
+        measured_by: The command that measures the figures of its card again.
+        paper: The file of its paper's tables in `seesay.evaluation`, without the ending.
+        weak_points: What it is bad at, for the card.
+        explainers: The names of its explainers; the first is the default.
+        stage: Which stage of search it can be: `first` (one vector an image), `regions` or `captions`.
+        starts_from: Keys of its configuration that name weights to start from, and the family they have to be of.
+        n_dev_images: Dev images used for validation during training (0: all), for models that take minutes for all.
+        is_embedding: Whether images and sentences are single vectors, and a score is their inner product.
+    """
+
+    family: ClassVar[str]
+    config_type: ClassVar[type[Any]]
+    tokenizer_type: ClassVar[type[Tokenizer]] = Vocabulary
+    learning_task: ClassVar[str] = "ranking"
+    tasks: ClassVar[tuple[str, ...]] = ("retrieval",)
+    measured_by: ClassVar[str] = "seesay evaluate {name} --data DATA --split SPLIT"
+    paper: ClassVar[str] = ""
+    weak_points: ClassVar[tuple[str, ...]] = ()
+    explainers: ClassVar[tuple[str, ...]] = ()
+    stage: ClassVar[str | None] = None
+    starts_from: ClassVar[Mapping[str, str]] = {}
+    n_dev_images: ClassVar[int] = 0
+    is_embedding: ClassVar[bool] = False
+
+    @classmethod
+    def outputs_for(cls, config: Any) -> tuple[str, ...]:
+        """Which features a model of this configuration needs of an image."""
+        return ("pooled",)
+
+    @classmethod
+    def tokenizer_for(cls, config: Any) -> Tokenizer | None:
+        """The tokenizer of a model of this configuration where it is not made from the training sentences."""
+        return None
+
+    @classmethod
+    def view_dim_for(cls, config: Any) -> int:
+        """The width of what search keeps of an image (`Matcher.view`) for a model of this configuration."""
+        return int(config.dim)

@@ -1,0 +1,76 @@
+"""Where an untrained model starts: from parts of trained ones."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from seesay.errors import SeesayError
+from seesay.models.base import Matcher
+from seesay.models.pretrained import load
+from seesay.text.vocabulary import SPECIAL
+
+
+def load_source(model: Matcher, key: str) -> Matcher:
+    """Load the weights that `config.key` of a model names.
+
+    Raises:
+        SeesayError: They are of another family than the model starts from (`Matcher.starts_from`).
+    """
+    name, family = getattr(model.config, key), model.starts_from[key]
+    source = load(name)
+    if source.family != family:
+        raise SeesayError(f"config.{key} is {name!r}, a {source.family}", allowed=f"a {family}")
+    return source
+
+
+def initialise_from_embedding(model: Matcher, key: str, *, projections: Sequence[str], identity: str) -> None:
+    """Start a model from the words, the encoder and the projection of a trained joint embedding.
+
+    Args:
+        model: With an `embedding` and an `encoder` of the same shape.
+        key: Of the configuration, which names the weights.
+        projections: Layers that start as the embedding's projection of images.
+        identity: A layer on the encoder's states that starts as the identity.
+
+    Raises:
+        SeesayError: The weights are of another family or shape.
+    """
+    parts = {"embedding": "embedding", "encoder": "encoder"} | dict.fromkeys(projections, "project")
+    initialise_from_parts(model, load_source(model, key), parts)
+    initialise_identity(getattr(model, identity))
+
+
+def initialise_from_parts(model: Matcher, source: Matcher, parts: Mapping[str, str]) -> None:
+    """Start parts of a model from parts of a trained one; word vectors are found by their words.
+
+    Args:
+        parts: Name of a part of the model → name of the part of `source` that it starts from.
+
+    Raises:
+        SeesayError: The parts are not there, or have other shapes.
+    """
+    theirs, ours = source.state_dict(), model.state_dict()
+    name = source.weights.name if source.weights else source.family
+    rows = [*range(len(SPECIAL)), *source.vocabulary.encode(model.vocabulary.words[len(SPECIAL) :])]
+    taken: dict[str, Tensor] = {}
+    for here, there in parts.items():
+        found = {here + key.removeprefix(there): key for key in theirs if key.startswith(f"{there}.")}
+        if not found:
+            raise SeesayError(f"{here} cannot start from {there} of {name!r}, which has none", hint="seesay models")
+        taken |= {key: theirs[source_key][rows if there == "embedding" else ...] for key, source_key in found.items()}
+    for key, tensor in taken.items():
+        if key not in ours or ours[key].shape != tensor.shape:
+            own = tuple(ours[key].shape) if key in ours else "absent"
+            raise SeesayError(
+                f"{key} cannot start from that of {name!r}, which is {tuple(tensor.shape)}; here it is {own}",
+                allowed=f"a {source.family} with the same dim, word_dim and encoder",
+            )
+    model.load_state_dict(taken, strict=False)
+
+
+@torch.no_grad()
+def initialise_identity(layer: nn.Linear) -> None:
+    """Identity initialisation of a square layer."""
+    nn.init.eye_(layer.weight)
+    nn.init.zeros_(layer.bias)

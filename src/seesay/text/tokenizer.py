@@ -1,0 +1,86 @@
+"""From a sentence to the numbers that a model reads: whole words (`Vocabulary`) or subwords (`Subwords`).
+
+A tokenizer travels with the weights as one JSON file. A model says on its class which kind it reads.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar, Protocol, Self
+
+from seesay.errors import SeesayError
+
+
+class Tokenizer(Protocol):
+    """What models, weights folders and search need of it.
+
+    Attributes:
+        file_name: Of the file beside the weights.
+        pad: The number that fills up rows.
+        unknown: The number of what it does not know.
+    """
+
+    file_name: ClassVar[str]
+
+    @property
+    def pad(self) -> int: ...
+
+    @property
+    def unknown(self) -> int: ...
+
+    def __len__(self) -> int:
+        """How many numbers there are: the rows of an embedding."""
+
+    def __contains__(self, word: object) -> bool:
+        """Whether a word means something to a model that reads these numbers."""
+
+    def encode(self, sentence: str) -> list[int]:
+        """The numbers of a sentence, in its order."""
+
+    def count(self, word: str) -> int:
+        """How often a word was seen in training, or an estimate; 0 for one that is unknown."""
+
+    def fingerprint(self) -> str:
+        """SHA-256; tokenizers that encode alike have the same one."""
+
+    def to_json(self) -> str:
+        """The text of its file."""
+
+    @classmethod
+    def from_json(cls, text: str, name: str) -> Self:
+        """Read what `to_json` wrote; errors call it `name`."""
+
+
+def read_tokenizer(folder: Path, kinds: Iterable[type[Tokenizer]] = (), fingerprint: str | None = None) -> Tokenizer:
+    """Read the tokenizer of a weights folder.
+
+    Args:
+        kinds: Of which its file may be; all that this package has, where none is named.
+        fingerprint: What the weights were written for, where that is known.
+
+    Raises:
+        SeesayError: There is no such file, it is damaged, or it is that of other weights.
+    """
+    kinds = tuple(kinds) or _kinds()
+    kind = next((kind for kind in kinds if (folder / kind.file_name).is_file()), kinds[0])
+    path = folder / kind.file_name
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise SeesayError(f"{path} is not UTF-8: {error}") from error
+    tokenizer = kind.from_json(text, str(path))
+    if fingerprint is not None and fingerprint != tokenizer.fingerprint():
+        raise SeesayError(
+            f"{path} has the words {tokenizer.fingerprint()[:12]}, its config.json was written for "
+            f"{str(fingerprint)[:12]}",
+            hint="take both files from the folder of the same weights",
+        )
+    return tokenizer
+
+
+def _kinds() -> tuple[type[Tokenizer], ...]:
+    from seesay.text.subwords import Subwords
+    from seesay.text.vocabulary import Vocabulary
+
+    return Vocabulary, Subwords
