@@ -74,9 +74,8 @@ def explain(
     Args:
         image: Anything that `seesay.open_image` opens.
         sentence: What is said about it.
-        method: `contrastive`, `excitation`, `alignment`, `attention`, or another explainer that is installed; by
-            default the first that the model lists.
-        model: Weights by name or folder, or a loaded model; by default those of the method, or the identifier.
+        method: An explainer by name, such as `contrastive` or `alignment`; by default the first that the model lists.
+        model: Weights by name or folder, or a loaded model; by default those of the method.
 
     Raises:
         SeesayError: The image cannot be opened, there is no such method, or the weights cannot be explained by it.

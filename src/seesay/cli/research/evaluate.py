@@ -26,7 +26,8 @@ def evaluate(
         str | None,
         typer.Option(
             help="captions, retrieval, grounding, identification, phrases, attention, correspondences, explanations, "
-            "search, or all that the weights can do. Default: captions and retrieval, as far as the weights can do them.",
+            "search, or all that the weights can do. Default: captions and retrieval, as far as the weights can do "
+            "them.",
         ),
     ] = None,
     protocol: Annotated[
