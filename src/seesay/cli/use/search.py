@@ -27,7 +27,7 @@ def search(
         list[str] | None,
         typer.Argument(
             metavar="QUERY [FOLDER…]",
-            help="What the photos show, in English, then folders to search. - reads queries from stdin, one on each line. "
+            help="What the photos show, in English, then folders to search. - reads queries from stdin, one a line. "
             "With --like the query may be left out.",
         ),
     ] = None,
