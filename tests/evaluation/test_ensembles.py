@@ -10,7 +10,7 @@ import torch
 from seesay.errors import SeesayError
 from seesay.evaluation import ensembles
 from seesay.evaluation.ensembles import Ensemble, Member, Scored, choose_weights, evaluate_ensemble, read_ensemble
-from seesay.evaluation.protocols import evaluate_retrieval
+from seesay.evaluation.retrieval import evaluate_retrieval
 from seesay.metrics.retrieval import retrieval_report
 
 

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seesay.errors import SeesayError
+from seesay.system.overrides import apply_overrides
 from seesay.training._toml import write_toml
-from seesay.training.recipe import Recipe, apply_overrides, read_recipe
+from seesay.training.recipe import Recipe, read_recipe
 
 TEXT = """
 name = "vse-flickr8k"

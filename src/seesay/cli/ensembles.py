@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from seesay.data import Collection
     from seesay.evaluation.ensembles import Ensemble
-    from seesay.evaluation.protocols import Evaluation
+    from seesay.evaluation.retrieval import Evaluation
 
 
 def name_members(first: str | None, given: str) -> "list[str] | Ensemble":

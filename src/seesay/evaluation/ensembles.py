@@ -25,8 +25,9 @@ from torch import Tensor
 
 from seesay.data import Collection
 from seesay.errors import SeesayError
-from seesay.evaluation.protocols import Evaluation, divide, find_protocol, rank_folds, read_measured, timed
+from seesay.evaluation.protocols import divide, find_protocol, read_measured, timed
 from seesay.evaluation.report import describe_model
+from seesay.evaluation.retrieval import Evaluation, rank_folds
 from seesay.models.base import Matcher, Picture
 from seesay.models.popularity import POPULARITY
 from seesay.models.pretrained import find, load
