@@ -28,7 +28,7 @@ from seesay.images.extraction import features_of
 from seesay.library.library import Library
 from seesay.library.ranking.cascade import Blend
 from seesay.library.ranking.search import Result
-from seesay.library.stages import NORMALISATION, open_stage
+from seesay.library.stages import open_stage
 from seesay.models.base import Captioner, Matcher
 from seesay.models.pretrained import find, load
 from seesay.system.files import replace_atomically
@@ -110,7 +110,7 @@ def score_all(model: Matcher, photos: Collection, texts: Sequence[str]) -> Score
     """Every photo of a split with every sentence: (n_texts, n_photos)."""
     features = features_of(photos.images, model.feature_spec, model.outputs).rows(range(len(photos)))
     images = model.encode_images(features)
-    options = {"normalise": NORMALISATION} if isinstance(model, Captioner) else {}
+    options = {"normalise": "mean-image"} if isinstance(model, Captioner) else {}
     blocks = [texts[start : start + 100] for start in range(0, len(texts), 100)]
     return np.concatenate([model.score(images, model.encode_texts(block), **options).numpy().T for block in blocks])
 

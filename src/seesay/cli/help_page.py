@@ -8,6 +8,8 @@ from typing import Any
 
 import typer.main
 
+from seesay.cli.help_text import join_lines
+
 RENEW = "python -m seesay.cli.help_page > docs/reference/cli.md"
 AS_IT_IS = "\b"
 """Begins a paragraph of help whose lines stay lines."""
@@ -67,17 +69,6 @@ def _section(path: str, command: Any) -> list[str]:
 def _examples(paragraph: str) -> list[str]:
     title, *commands = paragraph.removeprefix(AS_IT_IS).strip().splitlines()
     return [title, "", "```bash", *(command.strip() for command in commands), "```", ""]
-
-
-def join_lines(text: str) -> str:
-    """Help with one line for each paragraph, for a terminal to break where it ends; examples stay as they are.
-
-    Example:
-        >>> join_lines("One sentence\\nin two lines.\\n\\n\\b\\nExamples:\\n    seesay models")
-        'One sentence in two lines.\\n\\n\\x08\\nExamples:\\n    seesay models'
-    """
-    paragraphs = text.strip().split("\n\n")
-    return "\n\n".join(part if part.startswith(AS_IT_IS) else " ".join(part.split()) for part in paragraphs)
 
 
 def _name(parameter: Any) -> str:

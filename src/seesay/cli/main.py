@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from seesay.cli.help_page import join_lines
+from seesay.cli.help_text import join_lines
 from seesay.cli.research import data
 from seesay.cli.research.evaluate import evaluate
 from seesay.cli.research.features import features

@@ -26,15 +26,10 @@ from seesay.models import weights
 if TYPE_CHECKING:
     from seesay.library.ranking.sentences import LikelihoodScorer, WordScorer
     from seesay.models.aligner import Aligner
-    from seesay.models.base import Captioner
 
 
 class Stage(ViewEncoder, RankingStage, Protocol):
     """What a library needs of a later stage: the half for indexing and the half for search."""
-
-
-NORMALISATION = "mean-image"
-"""By what the likelihood of a sentence is divided before sentences are compared: that for the mean training image."""
 
 
 class WeightsStage(WeightsViewEncoder):
@@ -58,7 +53,7 @@ class WeightsStage(WeightsViewEncoder):
         import torch
 
         with torch.inference_mode():
-            scores = self.matcher.score(torch.from_numpy(views).float(), self.matcher.encode_texts([text]))
+            scores = self.matcher.score_views(torch.from_numpy(views).float(), [text])
         return np.asarray(scores[:, 0].numpy(), np.float32)
 
 
@@ -159,12 +154,4 @@ class Captions(WeightsStage):
         )
 
     def score(self, views: Vector, text: str) -> Vector:
-        if self._without_torch is not None:
-            return self._without_torch(views[:, 0], text)
-        import torch
-
-        with torch.inference_mode():
-            captioner = cast("Captioner", self.matcher)
-            texts = captioner.encode_texts([text])
-            scores = captioner.score(torch.from_numpy(views[:, 0]).float(), texts, normalise=NORMALISATION)
-        return np.asarray(scores[:, 0].numpy(), np.float32)
+        return super().score(views, text) if self._without_torch is None else self._without_torch(views[:, 0], text)
