@@ -8,11 +8,9 @@ from typing import Any
 
 import typer.main
 
-from seesay.cli.help_text import join_lines
+from seesay.cli.help_text import AS_IT_IS, join_lines
 
 RENEW = "python -m seesay.cli.help_page > docs/reference/cli.md"
-AS_IT_IS = "\b"
-"""Begins a paragraph of help whose lines stay lines."""
 _OF_TYPER = ("install_completion", "show_completion")
 
 

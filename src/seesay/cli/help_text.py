@@ -1,6 +1,7 @@
 """How the help of a command is laid out."""
 
-from seesay.cli.help_page import AS_IT_IS
+AS_IT_IS = "\b"
+"""Begins a paragraph of help whose lines stay lines."""
 
 
 def join_lines(text: str) -> str:
