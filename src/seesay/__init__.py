@@ -2,32 +2,66 @@
 
 Example:
     >>> import seesay
-    >>> model = seesay.load("vse")
-    >>> scores = model.match("photo.jpg", ["a dog runs", "a red bus"])  # doctest: +SKIP
+    >>> seesay.caption("photo.jpg").text  # doctest: +SKIP
+    'a dog runs through the grass'
+    >>> seesay.search("two dogs in the snow", "~/Pictures").paths  # doctest: +SKIP
 
-What is heavy is imported when it is first asked for: `import seesay` itself takes no time.
+Heavy modules are imported when a name is first used: `import seesay` itself takes no time.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from seesay.errors import SeesayError
+from seesay.system.version import VERSION
 
 if TYPE_CHECKING:
     from seesay.data import load as load_data
     from seesay.images.io import open_image
+    from seesay.library.library import Library
     from seesay.models.base import Matcher
     from seesay.models.pretrained import installed, load
+    from seesay.verbs.captions import caption
+    from seesay.verbs.descriptions import describe
+    from seesay.verbs.explanations import explain
+    from seesay.verbs.grounding import ground
+    from seesay.verbs.identification import identify
+    from seesay.verbs.matching import match
+    from seesay.verbs.searching import search
 
-__version__ = "0.1.0"
-__all__ = ["Matcher", "SeesayError", "__version__", "installed", "load", "load_data", "open_image"]
+__version__ = VERSION
+__all__ = [
+    "Library",
+    "Matcher",
+    "SeesayError",
+    "__version__",
+    "caption",
+    "describe",
+    "explain",
+    "ground",
+    "identify",
+    "installed",
+    "load",
+    "load_data",
+    "match",
+    "open_image",
+    "search",
+]
 
 _LAZY = {
+    "Library": ("seesay.library.library", "Library"),
     "Matcher": ("seesay.models.base", "Matcher"),
+    "caption": ("seesay.verbs.captions", "caption"),
+    "describe": ("seesay.verbs.descriptions", "describe"),
+    "explain": ("seesay.verbs.explanations", "explain"),
+    "ground": ("seesay.verbs.grounding", "ground"),
+    "identify": ("seesay.verbs.identification", "identify"),
     "installed": ("seesay.models.pretrained", "installed"),
     "load": ("seesay.models.pretrained", "load"),
     "load_data": ("seesay.data", "load"),
+    "match": ("seesay.verbs.matching", "match"),
     "open_image": ("seesay.images.io", "open_image"),
+    "search": ("seesay.verbs.searching", "search"),
 }
 
 

@@ -71,6 +71,7 @@ def test_alignment_has_a_map_for_every_word(seesay: Run, model: tuple[str, str],
     finished = seesay("explain", photo, "a red picture", "--method", "alignment", *model, "--json")
     report = json.loads(finished.out)
     assert np.shape(report["word_maps"]) == (3, 2, 2)
+    assert np.shape(report["boxes"]) == (3, 4)
     assert sum(row["weight"] for row in report["words"]) == pytest.approx(1, abs=1e-3)
     assert "probability" not in report
 
@@ -111,7 +112,13 @@ class TestAttention:
 def test_an_unknown_method_is_answered_with_the_list(seesay: Run, photo: Path) -> None:
     finished = seesay("explain", photo, "a red picture", "--method", "gaze")
     assert (finished.code, finished.out) == (2, "")
-    assert "allowed: excitation, contrastive, alignment, attention" in finished.err
+    assert "there is no explainer 'gaze'\n  allowed: alignment, attention, contrastive, excitation" in finished.err
+    assert "try: --method contrastive" in finished.err
+
+
+def test_without_a_method_the_weights_say_which(seesay: Run, model: tuple[str, str], photo: Path) -> None:
+    finished = seesay("explain", photo, "a red picture", *model, "--json")
+    assert (finished.code, json.loads(finished.out)["method"]) == (0, "alignment")
 
 
 def test_a_model_without_a_match_score_is_refused_with_what_to_type(

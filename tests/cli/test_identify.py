@@ -58,6 +58,18 @@ def test_the_drawing_has_a_row_of_picture_heat_and_words_for_each(
     assert second.height > first.height + 200
 
 
+@pytest.mark.parametrize(
+    ("method", "said"), [("gaze", "there is no explainer 'gaze'"), ("alignment", "cannot be explained by alignment")]
+)
+def test_a_method_that_cannot_explain_is_refused_with_what_to_type(
+    seesay: Run, weights: tuple[str, str], photo_folder: Path, method: str, said: str
+) -> None:
+    finished = seesay("identify", "a red picture", photo_folder, *weights, "--method", method)
+    assert (finished.code, finished.out) == (2, "")
+    assert said in finished.err
+    assert "try: --method contrastive" in finished.err
+
+
 def test_pictures_that_cannot_be_used_are_named_and_the_others_ranked(
     seesay: Run, weights: tuple[str, str], photo_folder: Path, tmp_path: Path
 ) -> None:

@@ -187,9 +187,7 @@ def test_a_contact_sheet(seesay: Call, indexed: Path, tmp_path: Path) -> None:
 def test_unknown_words_are_told(seesay: Call, indexed: Path) -> None:
     code, _, err = seesay("search", "a red xyzzyx", "--minus", "qwertz guitar")
     assert code == 0
-    assert err.splitlines() == [
-        f"seesay: the model has never learned '{word}': results may be off" for word in ("xyzzyx", "qwertz")
-    ]
+    assert err == "seesay: the model has never learned 'xyzzyx', 'qwertz': results may be off\n"
 
 
 def test_a_tag_that_does_not_exist_is_refused(seesay: Call, indexed: Path) -> None:

@@ -7,14 +7,16 @@ import pytest
 from PIL import Image
 
 from seesay.drawing.saliency import draw_explanation, draw_identification, draw_steps, draw_weighted_words
-from seesay.explainers.explaining import Explanation, Step
+from seesay.explainers.explanation import Explanation, Step
 
 PHOTO = Image.new("RGB", (90, 60), (90, 140, 200))
 
 
 def explanation(weights: tuple[float, ...] = (0.0, 0.6, 0.1)) -> Explanation:
     heat = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    return Explanation("contrastive", ("a", "dog", "runs")[: len(weights)], np.array(weights), heat, None, 1.0, 0.8)
+    return Explanation(
+        "contrastive", ("a", "dog", "runs")[: len(weights)], np.array(weights), heat, 1.0, probability=0.8
+    )
 
 
 def strongest_tint(words: list[str], weights: list[float]) -> float:

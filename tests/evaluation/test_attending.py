@@ -13,7 +13,7 @@ from seesay.errors import SeesayError
 from seesay.evaluation.attending import evaluate_attention
 from seesay.images.extraction import FeatureStore, content_key
 from seesay.images.features import FeatureSpec
-from seesay.layers.selective_lstm import Looked
+from seesay.layers.pair_sides import Looked
 from seesay.models.smlstm import SMLSTM, SMLSTMConfig
 from seesay.text.vocabulary import Vocabulary
 

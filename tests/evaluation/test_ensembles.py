@@ -5,7 +5,7 @@ import torch
 
 from seesay.evaluation import ensembles
 from seesay.evaluation.ensembles import evaluate_ensemble
-from seesay.evaluation.protocols import evaluate_retrieval
+from seesay.evaluation.retrieval import evaluate_retrieval
 from seesay.models import ensemble
 from seesay.models.ensemble import Ensemble, Member
 

@@ -10,15 +10,8 @@ from PIL import Image
 
 from seesay.data import Collection, Item
 from seesay.data.examples import Examples
-from seesay.evaluation.identification import (
-    CalibrationReport,
-    Game,
-    answer_from,
-    caption_scores,
-    draw_games,
-    play,
-    plot_reliability,
-)
+from seesay.evaluation.identification import Game, answer_from, caption_scores, draw_games, play
+from seesay.evaluation.reliability import CalibrationReport, plot_reliability
 from seesay.images.features import Features
 from seesay.text.vectors import WordVectors
 

@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 from seesay.evaluation.plots import COLOURS, plot_ranks, plot_recall
-from seesay.evaluation.protocols import PROTOCOLS, Evaluation
+from seesay.evaluation.protocols import PROTOCOLS
+from seesay.evaluation.retrieval import Evaluation
 from seesay.metrics.retrieval import ranks, recall_curves
 
 

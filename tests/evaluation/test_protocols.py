@@ -11,7 +11,8 @@ import torch
 from seesay import data
 from seesay.errors import SeesayError
 from seesay.evaluation import protocols
-from seesay.evaluation.protocols import PROTOCOLS, Protocol, choose_folds, evaluate_retrieval
+from seesay.evaluation.protocols import PROTOCOLS, Protocol, choose_folds
+from seesay.evaluation.retrieval import evaluate_retrieval
 from seesay.images.extraction import FeatureStore, content_key
 
 

@@ -9,8 +9,9 @@ import pytest
 
 import seesay
 from seesay.errors import SeesayError
-from seesay.evaluation.protocols import PROTOCOLS, Protocol, evaluate_retrieval
+from seesay.evaluation.protocols import PROTOCOLS, Protocol
 from seesay.evaluation.report import build_report, figures_to_record, read_report, to_json, write_report
+from seesay.evaluation.retrieval import evaluate_retrieval
 from seesay.models.base import Weights
 
 

@@ -4,14 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seesay.errors import SeesayError
 from seesay.grounding.chains import Segment, align_words, best_regions, chain_regions, energy, phrase_scores, segments
-from seesay.grounding.heat import best_boxes, box_overlaps, heat_maps, point_at
-from seesay.images.features import Features
+from seesay.grounding.heat import best_boxes, box_overlaps, point_at
 from seesay.metrics.grounding import box_iou
 
 SCORES = np.array([[3.0, 0.0, 0.5], [1.0, 1.5, 0.0], [2.0, 0.0, 1.0], [0.0, 0.0, 4.0]])
@@ -73,27 +71,8 @@ class TestPhrases:
             phrase_scores(SCORES, [span])
 
 
-class Cells:
-    """A region's vector is the mean of the map over it."""
-
-    def encode_regions(self, features: Features, boxes: np.ndarray) -> torch.Tensor:
-        return features.regions(boxes)
-
-
 class TestPlaces:
     heat = np.array([[[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 6.0, 2.0]]])
-
-    def test_a_heat_map_is_the_product_of_every_cell_with_a_vector(self) -> None:
-        feature_map = torch.arange(12.0).reshape(1, 2, 3, 2)
-        vectors = torch.tensor([[1.0, 0.0], [0.5, -1.0]])
-        heat = heat_maps(Cells(), Features(torch.zeros(1, 2), feature_map), vectors)
-        np.testing.assert_allclose(heat[0], [[0, 2, 4], [6, 8, 10]], atol=1e-5)
-        np.testing.assert_allclose(heat[1], [[-1, -2, -3], [-4, -5, -6]], atol=1e-5)
-
-    def test_heat_is_of_one_picture_with_a_map(self) -> None:
-        for features in (Features(torch.zeros(2, 2), torch.zeros(2, 1, 1, 2)), Features(torch.zeros(1, 2))):
-            with pytest.raises(ValueError, match="one picture with its map"):
-                heat_maps(Cells(), features, torch.zeros(1, 2))
 
     def test_the_model_points_at_the_middle_of_the_hottest_cell(self) -> None:
         assert point_at(self.heat, blur=0).tolist() == [[0.625, 0.75]]

@@ -13,6 +13,9 @@ from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.library.encoder import WeightsEncoder
+from seesay.library.ranking.cascade import Blend
+from seesay.library.stages import open_stage
+from seesay.library.weights import LibraryWeights, Role
 from seesay.models import pretrained
 
 
@@ -46,6 +49,29 @@ def test_the_fingerprint_names_weights_and_features(weights: Path) -> None:
     assert fingerprint.features == pretrained.load(weights).feature_spec.name
     assert fingerprint.dim == 16
     assert WeightsEncoder("vse").fingerprint.model == "vse"
+
+
+@pytest.mark.parametrize(
+    ("name", "stage", "dim"), [("vse", "first", 768), ("dvsa", "regions", 768), ("mrnn", "captions", 512)]
+)
+def test_weights_say_what_they_can_be_in_search_and_older_ones_are_asked(
+    name: str, stage: str, dim: int, tmp_path: Path
+) -> None:
+    assert LibraryWeights(name).role == Role(stage, dim)
+    about = dict(LibraryWeights(name).about)
+    assert about.pop("search") == {"stage": stage, "dim": dim}
+    (tmp_path / "config.json").write_text(json.dumps(about))
+    assert LibraryWeights(tmp_path).role == Role(stage, dim)
+    for broken in ("first", {"stage": "first"}):
+        (tmp_path / "config.json").write_text(json.dumps({**about, "search": broken}))
+        with pytest.raises(SeesayError, match=r"config\.json: 'search' is"):
+            _ = LibraryWeights(tmp_path).role
+
+
+def test_weights_that_can_be_no_stage_are_refused_as_one() -> None:
+    assert LibraryWeights("smlstm").role is None
+    with pytest.raises(SeesayError, match="smlstm cannot be a stage of search"):
+        _ = open_stage("smlstm", Blend(("vse",), 10, 0.5, 1.0, 0.0)).stage
 
 
 def test_other_weights_have_another_fingerprint(weights: Path, tmp_path: Path) -> None:

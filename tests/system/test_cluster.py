@@ -98,7 +98,7 @@ def test_evaluation_is_that_of_one_process(
 ) -> None:
     from seesay import data
     from seesay.data.examples import Examples
-    from seesay.evaluation.protocols import evaluate_retrieval
+    from seesay.evaluation.retrieval import evaluate_retrieval
     from seesay.models.pretrained import load
     from seesay.scoring import score_all
 

@@ -135,14 +135,18 @@ def test_reranking_has_the_layout_of_the_paper_and_says_how_k_and_m_were_found(r
 
 def test_wirings_stand_beside_the_papers(render: SimpleNamespace) -> None:
     printed = {"bleu1": "0.600", "bleu2": "0.412", "bleu3": "0.278", "bleu4": "0.187"}
-    rows = [{"wiring": "m-rnn", **CAPTIONS, "printed": printed}, {"wiring": "rnn-base", **CAPTIONS, "printed": {}}]
-    write_result(render, "wirings", data="flickr8k dev", epochs=6, recipe="mrnn-wirings", beam=3, rows=rows)
+    captions = {**CAPTIONS, "decoding": "beam 3"}
+    rows = [
+        {"variant": "m-rnn", "captions": captions, "published": printed},
+        {"variant": "rnn-base", "captions": captions},
+    ]
+    write_result(render, "wirings", data="flickr8k", epochs=6, recipe="mrnn-wirings", rows=rows)
     text = render.wirings()
     first, second = cells(text)[2:]
     assert first == ["`m-rnn`", "20.51", ".612 / .430 / .300 / .215", ".557", ".600 / .412 / .278 / .187"]
     assert second[-1] == "–"
     assert "6 epochs of `recipes/mrnn-wirings.toml` each, beam 3." in text
-    assert "Measured 2026-01-02 by `python benchmarks/wirings.py`." in text
+    assert "Measured 2026-01-02 by `python -m benchmarks.ablations.sweep benchmarks/ablations/wirings.toml`." in text
 
 
 def test_decoding_says_what_one_caption_costs(render: SimpleNamespace) -> None:

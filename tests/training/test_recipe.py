@@ -4,7 +4,8 @@ from dataclasses import replace
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.training.recipe import Recipe, apply_overrides, read_recipe
+from seesay.system.overrides import apply_overrides
+from seesay.training.recipe import Recipe, read_recipe
 
 TEXT = """
 name = "vse-flickr8k"

@@ -15,8 +15,9 @@ from safetensors.torch import load_file
 
 from seesay.errors import SeesayError
 from seesay.models.pretrained import find, load
+from seesay.system.overrides import apply_overrides
 from seesay.training.loop import TrainingInterruptedError
-from seesay.training.recipe import Recipe, apply_overrides
+from seesay.training.recipe import Recipe
 from seesay.training.run import prepare, run_recipe
 
 pytestmark = pytest.mark.usefixtures("in_colours_cache")

@@ -14,7 +14,7 @@ from PIL import Image
 
 from seesay.library.library import Library
 from seesay.web.lanes import Lane
-from seesay.web.seeing import SeenWord
+from seesay.web.photo_models import WordEvidence
 
 Ids = dict[str, int]
 
@@ -162,7 +162,7 @@ def test_a_photo_that_is_not_there_is_not_found(browser: Any, route: str) -> Non
     assert (answer.status, answer.json["what"]) == (404, "there is no photo 12345")
 
 
-class FakeSeer:
+class FakeModels:
     """Says the same of every photo, when it is let."""
 
     go_on = threading.Event()
@@ -177,17 +177,17 @@ class FakeSeer:
         assert self.go_on.wait(60)
         return None, []
 
-    def explain(self, photo: Any, sentence: str) -> list[SeenWord]:
+    def explain(self, photo: Any, sentence: str) -> list[WordEvidence]:
         assert self.go_on.wait(60)
         heat = np.array([[0.0, 0.504], [1.0, 0.25]])
-        return [SeenWord("a", False), SeenWord("dog", True, True, 0.62, heat, (0.0, 0.5, 1.0, 1.0), "at the bottom"),
-                SeenWord("zorblax", True, known=False)]  # fmt: skip
+        dog = WordEvidence("dog", True, True, 0.62, heat, (0.0, 0.5, 1.0, 1.0), "at the bottom")
+        return [WordEvidence("a", False), dog, WordEvidence("zorblax", True, known=False)]
 
 
 def test_an_explanation_has_every_word_with_what_it_speaks_of(
     start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seesay.web.app.Seer", FakeSeer)
+    monkeypatch.setattr("seesay.web.app.PhotoModels", FakeModels)
     with start() as browser:
         words = browser.get("/api/photos/1/explain?q=a+dog+zorblax").json["words"]
     assert [word["text"] for word in words] == ["a", "dog", "zorblax"]
@@ -202,7 +202,7 @@ def test_an_explanation_has_every_word_with_what_it_speaks_of(
 def test_without_a_captioner_there_are_no_captions_and_no_error(
     start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seesay.web.app.Seer", FakeSeer)
+    monkeypatch.setattr("seesay.web.app.PhotoModels", FakeModels)
     with start() as browser:
         assert browser.get("/api/photos/1/captions").json == {"model": None, "captions": []}
 
@@ -210,9 +210,9 @@ def test_without_a_captioner_there_are_no_captions_and_no_error(
 def test_a_slow_explanation_does_not_hold_up_a_search(
     start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seesay.web.app.Seer", FakeSeer)
+    monkeypatch.setattr("seesay.web.app.PhotoModels", FakeModels)
     with start() as browser:
-        FakeSeer.go_on.clear()
+        FakeModels.go_on.clear()
         slow = [threading.Thread(target=browser.get, args=("/api/photos/1/explain?q=red",)) for _ in range(4)]
         for thread in slow:
             thread.start()
@@ -220,23 +220,23 @@ def test_a_slow_explanation_does_not_hold_up_a_search(
         assert browser.get("/api/photos/1/thumbnail").status == 200
         assert browser.get("/api/photos/1/picture").status == 200
         assert all(thread.is_alive() for thread in slow)
-        FakeSeer.go_on.set()
+        FakeModels.go_on.set()
         for thread in slow:
             thread.join()
 
 
 def test_more_than_can_wait_are_told_to_come_back(start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seesay.web.app.Seer", FakeSeer)
+    monkeypatch.setattr("seesay.web.app.PhotoModels", FakeModels)
     monkeypatch.setattr("seesay.web.service.Lane", lambda name, workers, waiting: Lane(name, workers=1, waiting=0))
     with start() as browser:
-        FakeSeer.go_on.clear()
+        FakeModels.go_on.clear()
         slow = threading.Thread(target=browser.get, args=("/api/photos/1/explain?q=red",))
         slow.start()
         answer = browser.get("/api/photos/1/captions")
         while answer.status == 200 or slow.is_alive() is False:  # the other one may not have come in yet
             answer = browser.get("/api/photos/1/captions")
         assert (answer.status, answer.headers["retry-after"]) == (503, "1")
-        FakeSeer.go_on.set()
+        FakeModels.go_on.set()
         slow.join()
 
 

@@ -4,7 +4,7 @@
 
 attention.jpg has the first sentence of every 333rd test photo, good and bad ones as they come, a second row for weights
 without context where they are given (the paper's Figures 4 and 5). attention-mean.png is drawn from what
-benchmarks/attended_places.py recorded (Figure 6). The photos are shown small, as figures of a paper are; they belong to
+benchmarks/results/attention.json has (Figure 6). The photos are shown small, as figures of a paper are; they belong to
 their owners on Flickr.
 """
 
@@ -19,14 +19,15 @@ import seesay
 from seesay.drawing.overlay import draw_heat
 from seesay.drawing.saliency import draw_steps
 from seesay.drawing.sheets import Cell, draw_sheet, save_picture
-from seesay.explainers.explaining import explain, scale_heat
+from seesay.explainers.explaining import explain
+from seesay.explainers.explanation import scale_heat
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.models.pretrained import load
 
 EVERY = 333
 LABELS = {"full": "with context", "att": "without context"}
-RESULT = Path(__file__).resolve().parents[2] / "benchmarks/results/attended_places.json"
+RESULT = Path(__file__).resolve().parents[2] / "benchmarks/results/attention.json"
 
 
 def draw_photos(names: list[str]) -> Image.Image:
@@ -48,9 +49,9 @@ def draw_means(recorded: Path) -> Image.Image:
     rows = json.loads(recorded.read_text())["rows"]
     blank = Image.new("RGB", (300, 300), (128, 128, 128))
     sheets = []
-    for row in rows:
+    for row in rows.values():
         cells = [
-            Cell(draw_heat(blank, scale_heat(np.array(mean))), f"step {step}", f"{row['weights']}, {row['variant']}")
+            Cell(draw_heat(blank, scale_heat(np.array(mean))), f"step {step}", f"{row['name']}, {row['variant']}")
             for step, mean in enumerate(row["maps"], 1)
         ]
         sheets.append(draw_sheet(cells, len(cells), width=160, shape=1.0))

@@ -7,15 +7,8 @@ import typer
 
 if TYPE_CHECKING:
     from seesay.data import Collection
-    from seesay.evaluation.protocols import Evaluation
+    from seesay.evaluation.retrieval import Evaluation
     from seesay.models.ensemble import Ensemble
-
-
-def open_ensemble(name: str) -> "Ensemble":
-    """The ensemble of a folder, or the shipped one."""
-    from seesay.models.ensemble import read_ensemble
-
-    return read_ensemble(name)
 
 
 def name_members(first: str | None, given: str) -> "list[str] | Ensemble":

@@ -8,6 +8,8 @@ from typing import Any
 
 import typer.main
 
+from seesay.cli.help_text import AS_IT_IS, join_lines
+
 RENEW = "python -m seesay.cli.help_page > docs/reference/cli.md"
 _OF_TYPER = ("install_completion", "show_completion")
 
@@ -23,7 +25,11 @@ def help_page() -> str:
         root.help,
         "",
         "Results go to stdout, progress and errors to stderr. Exit codes: 0 success, 1 something is missing or failed, "
-        "2 wrong usage, 130 stopped. `seesay --install-completion` installs shell completion.",
+        "2 wrong usage, 130 stopped.",
+        "",
+        "`seesay --install-completion` sets up completion with the Tab key for the shell that "
+        "it is typed in (bash, zsh, fish or PowerShell); open a new shell afterwards. "
+        "`seesay --show-completion` prints the script instead.",
         "",
     ]
     for path, command in _commands(root, "seesay"):
@@ -45,18 +51,22 @@ def _section(path: str, command: Any) -> list[str]:
     shown = [parameter for parameter in command.params if not parameter.hidden and parameter.name not in _OF_TYPER]
     arguments = [_metavar(parameter) for parameter in shown if parameter.param_type_name == "argument"]
     options = ["[OPTIONS]"] if any(parameter.param_type_name == "option" for parameter in shown) else []
-    # A line break inside a paragraph of a docstring is none in what it says.
-    paragraphs = [" ".join(paragraph.split()) for paragraph in command.help.split("\n\n")]
     lines = [f"## {path}", "", "```", " ".join([path, *options, *arguments]), "```", ""]
-    for paragraph in paragraphs:
-        lines += [paragraph, ""]
+    for paragraph in join_lines(command.help).split("\n\n"):
+        lines += _examples(paragraph) if paragraph.startswith(AS_IT_IS) else [paragraph, ""]
     if shown:
         lines += ["| argument or option | what it is | default |", "| --- | --- | --- |"]
         for parameter in shown:
             what = parameter.help.replace("|", "\\|")
-            lines.append(f"| {_name(parameter)} | {what} | {_default(parameter)} |")
+            name = _name(parameter).replace("|", "\\|")  # which would end the cell
+            lines.append(f"| {name} | {what} | {_default(parameter)} |")
         lines.append("")
     return lines
+
+
+def _examples(paragraph: str) -> list[str]:
+    title, *commands = paragraph.removeprefix(AS_IT_IS).strip().splitlines()
+    return [title, "", "```bash", *(command.strip() for command in commands), "```", ""]
 
 
 def _name(parameter: Any) -> str:
@@ -73,8 +83,9 @@ def _metavar(parameter: Any) -> str:
 def _default(parameter: Any) -> str:
     if parameter.required:
         return "required"
-    is_said = parameter.default is not None and parameter.default is not False  # an absent flag needs no words
-    return f"`{parameter.default}`" if is_said else ""
+    if parameter.default is True:
+        return "on"
+    return f"`{parameter.default}`" if parameter.default or (parameter.default == 0 and not parameter.is_flag) else ""
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 
 import os
 import sys
+from inspect import getdoc
 from typing import Annotated
 
 import typer
 
-import seesay
+from seesay.cli.help_text import join_lines
 from seesay.cli.research import data
 from seesay.cli.research.evaluate import evaluate
 from seesay.cli.research.features import features
@@ -17,6 +18,7 @@ from seesay.cli.use import library
 from seesay.cli.use.caption import caption
 from seesay.cli.use.demo import demo
 from seesay.cli.use.describe import describe
+from seesay.cli.use.doctor import doctor
 from seesay.cli.use.explain import explain
 from seesay.cli.use.ground import ground
 from seesay.cli.use.identify import identify
@@ -30,6 +32,7 @@ from seesay.cli.use.search import search
 from seesay.cli.use.serve import serve
 from seesay.cli.use.words import words
 from seesay.errors import SeesayError
+from seesay.system.version import VERSION
 
 app = typer.Typer(
     name="seesay",
@@ -42,7 +45,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"seesay {seesay.__version__}")
+        typer.echo(f"seesay {VERSION}")
         raise typer.Exit
 
 
@@ -55,13 +58,16 @@ def main(
     """See an image, say what is in it; say something, see it. Offline."""
 
 
-for command in (
+for function in (
     *(demo, search, serve, caption, describe, ground, identify, explain, match, regions, neighbours, map, words),
-    *(magnitudes, index, models, evaluate, train, tune, features),
+    *(magnitudes, index, models, doctor, evaluate, train, tune, features),
 ):
-    app.command()(command)
+    app.command()(function)
 app.add_typer(library.app, name="library")
 app.add_typer(data.app, name="data")
+for each in (app, library.app, data.app):
+    for command in each.registered_commands:
+        command.help = join_lines(getdoc(command.callback) or "")
 
 
 def run(arguments: list[str] | None = None) -> None:

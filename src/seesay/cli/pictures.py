@@ -1,18 +1,6 @@
-"""What commands that look through many pictures and draw have in common: where they look, and into what they draw."""
+"""What commands share that look through many images and draw: where they look, and into what they draw."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
-
-Within = Annotated[
-    str,
-    typer.Option("--in", metavar="DATA", help="Where to look: a collection by path or name, or a folder of photos."),
-]
-Images = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="The folder of the pictures, where they lie elsewhere.")
-]
-Split = Annotated[str, typer.Option(help="Of a collection: train, dev, test, or all.")]
 
 
 def require_drawable(output: Path) -> None:
@@ -27,8 +15,8 @@ def require_drawable(output: Path) -> None:
 def find_pictures(within: str, images: Path | None, split: str) -> dict[Path, tuple[str, str]]:
     """The pictures to look among, each with its name and, where there are any, its first sentence."""
     from seesay import data
-    from seesay.cli.use.caption import find_photos
     from seesay.errors import SeesayError
+    from seesay.verbs.inputs import find_photos
 
     try:
         collection = data.load(within, images=images)

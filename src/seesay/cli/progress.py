@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 
 @contextmanager
@@ -33,5 +33,20 @@ def progress_bar(title: str, unit: str = "photos", *, quiet: bool = False) -> It
                 progress.reset(bar, total=total, completed=done, visible=done < total)
             progress.update(bar, completed=done, total=total)
             last = done, total
+
+        yield on_progress
+
+
+@contextmanager
+def progress_when_needed(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar that costs nothing, not even its import, where there is nothing to do."""
+    with ExitStack() as stack:
+        show: Callable[[int, int], None] | None = None
+
+        def on_progress(done: int, total: int) -> None:
+            nonlocal show
+            if show is None:
+                show = stack.enter_context(progress_bar(title, quiet=quiet))
+            show(done, total)
 
         yield on_progress

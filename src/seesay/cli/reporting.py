@@ -1,7 +1,7 @@
 """What `seesay evaluate` leaves behind: files in a folder, tables on the screen."""
 
-import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from seesay.evaluation.report import Measured, Report
+    from seesay.evaluation.tasks import EvaluationTask
 
 
 def require_writable(folder: Path) -> None:
@@ -22,7 +23,11 @@ def require_writable(folder: Path) -> None:
 
 
 def finish(
-    report: "Report", tasks: list[str], evaluations: "list[Measured]", folder: Path | None, as_json: bool
+    report: "Report",
+    tasks: "Sequence[EvaluationTask]",
+    evaluations: "Sequence[Measured]",
+    folder: Path | None,
+    as_json: bool,
 ) -> None:
     """Write what was measured, and print it."""
     from rich.console import Console
@@ -35,30 +40,23 @@ def finish(
     if as_json:
         typer.echo(to_json(report))
         return
-    for kind in tasks:
-        print_comparison(compare(report, kind), Console(highlight=False))
+    for task in tasks:
+        print_comparison(compare(report, task.name), Console(highlight=False))
         typer.echo()
     typer.echo(f"report and plots are in {folder}", err=True)
 
 
-def _write_files(folder: Path, report: "Report", tasks: list[str], evaluations: "list[Measured]") -> None:
-    from seesay.evaluation.captions import CaptionEvaluation
+def _write_files(
+    folder: Path, report: "Report", tasks: "Sequence[EvaluationTask]", evaluations: "Sequence[Measured]"
+) -> None:
     from seesay.evaluation.comparison import compare, to_markdown
-    from seesay.evaluation.plots import plot_ranks, plot_recall
-    from seesay.evaluation.protocols import Evaluation
     from seesay.evaluation.report import write_report
     from seesay.system.files import replace_atomically
 
     write_report(folder / "report.json", report)
-    comparisons = [compare(report, kind) for kind in tasks]
+    comparisons = [compare(report, task.name) for task in tasks]
     with replace_atomically(folder / "report.md") as temporary:
         temporary.write_text("\n".join(map(to_markdown, comparisons)), encoding="utf-8")
     title = f"{report['model']['name']} on {comparisons[0].title}"
-    for evaluation in evaluations:
-        if isinstance(evaluation, Evaluation):
-            plot_recall(evaluation, title, folder / "recall.png")
-            plot_ranks(evaluation, title, folder / "ranks.png")
-        elif isinstance(evaluation, CaptionEvaluation):
-            rows = [{"image": name, "caption": text} for name, text in evaluation.captions.items()]
-            with replace_atomically(folder / "captions.json") as temporary:
-                temporary.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for task in tasks:
+        task.write_files(evaluations, title, folder)

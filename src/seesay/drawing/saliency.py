@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw
 
 from seesay.drawing.overlay import PALETTE, draw_heat, fit
 from seesay.drawing.sheets import INK, PAPER, Cell, Colour, _font, draw_sheet
-from seesay.explainers.explaining import Explanation, scale_heat
+from seesay.explainers.explanation import Explanation, scale_heat
 
 _SMOOTH = 3
 _LEAST_TINT, _MOST_TINT = 0.0, 0.75
@@ -54,7 +54,7 @@ def draw_weighted_words(words: Sequence[str], weights: ArrayLike, width: int, *,
 
 
 def draw_explanation(image: Image.Image, explanation: Explanation, *, side: int = 640) -> Image.Image:
-    """A picture with its heat, and under it the sentence with its words tinted by their weights."""
+    """An image with its heat, and under it the sentence with its words tinted by their weights."""
     picture = draw_heat(fit(image, side), explanation.heat)
     letters = max(13, side // 30)
     strip = draw_weighted_words(explanation.words, explanation.weights, max(picture.width, 10 * letters), size=letters)
@@ -72,14 +72,14 @@ def draw_steps(
     title: str = "",
     width: int = 300,
 ) -> Image.Image:
-    """The sheet of sm-LSTM's Figures 4 and 5: for each explanation a row, in it the picture as each step sees it.
+    """The sheet of sm-LSTM's Figures 4 and 5: for each explanation a row, in it the image as each step sees it.
 
     Args:
-        image: The picture.
+        image: To draw on.
         explanations: With steps; of several models for the same sentence, such as one with and one without context.
         labels: What stands before each row.
         title: Above all; the sentence.
-        width: Of a picture.
+        width: Of an image.
     """
     picture = fit(image, 2 * width)
     cells = [
@@ -92,28 +92,28 @@ def draw_steps(
 
 
 def draw_identification(
-    pictures: Sequence[Image.Image],
+    images: Sequence[Image.Image],
     explanations: Sequence[Explanation],
     labels: Sequence[str],
     *,
     title: str = "",
     width: int = 300,
 ) -> Image.Image:
-    """The sheet of Figure 6: in each row a picture, where the match rests in it, and on which words.
+    """The sheet of Figure 6: in each row an image, where the match rests in it, and on which words.
 
     Args:
-        pictures: The candidates, the best first.
+        images: The candidates, the best first.
         explanations: Of each with the same sentence.
-        labels: What is written under each picture.
+        labels: What is written under each image.
         title: Above all; the sentence.
-        width: Of a picture.
+        width: Of an image.
     """
     cells: list[Cell] = []
-    for place, (picture, explanation, label) in enumerate(zip(pictures, explanations, labels, strict=True)):
-        heat = draw_heat(fit(picture, 2 * width), explanation.heat)
+    for place, (image, explanation, label) in enumerate(zip(images, explanations, labels, strict=True)):
+        heat = draw_heat(fit(image, 2 * width), explanation.heat)
         panel = Image.new("RGB", (2 * width, round(1.5 * width)), PAPER)
         panel.paste(draw_weighted_words(explanation.words, explanation.weights, 2 * width, size=width // 9), (0, 0))
-        cells += [Cell(picture, label, accented=place == 0), Cell(heat), Cell(panel)]
+        cells += [Cell(image, label, accented=place == 0), Cell(heat), Cell(panel)]
     return draw_sheet(cells, 3, title=title, width=width)
 
 

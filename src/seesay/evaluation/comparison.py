@@ -7,43 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from seesay.evaluation.papers import TITLES, Row, rows
 from seesay.evaluation.report import Report
+from seesay.evaluation.tasks import EvaluationTask, find_task
+from seesay.evaluation.tasks.base import Column
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: the key of its figures in a report, its heading, and how our figure is written."""
-
-    key: str
-    heading: str
-    form: str = ".1f"
-
-
-def _direction(name: str) -> tuple[Column, ...]:
-    recalls = (Column(f"{name}.r{k}", f"R@{k}") for k in (1, 5, 10))
-    return (*recalls, Column(f"{name}.median", "med", "g"))
-
-
-COLUMNS: Mapping[str, Mapping[str, tuple[Column, ...]]] = {
-    "retrieval": {
-        "sentences for an image": _direction("i2t"),
-        "images for a sentence": _direction("t2i"),
-        "": (Column("sum", "Sum"),),
-    },
-    "captions": {
-        "": (
-            Column("perplexity", "PPL", ".2f"),
-            *(Column(f"bleu{n}", f"B-{n}", ".3f") for n in (1, 2, 3, 4)),
-            Column("cider", "CIDEr", ".3f"),
-            Column("rouge_l", "ROUGE-L", ".3f"),
-            Column("meteor", "METEOR", ".3f"),
-        ),
-    },
-    "grounding": {"": (Column("pointing", "pointing"), Column("iou50", "IoU ≥ 0.5"))},
-}
-"""Kind of rows → group of columns → columns."""
 
 _MARKS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲ"
 _EMPTY = "–"
@@ -70,26 +39,27 @@ class Comparison:
     notes: tuple[str, ...]
 
 
-def compare(report: Report, kind: str = "retrieval") -> Comparison:
+def compare(report: Report, task: str = "retrieval") -> Comparison:
     """Put a report beside what the papers print for the same data.
 
     Args:
         report: As `seesay.evaluation.report` builds and reads it.
-        kind: `retrieval`, `captions` or `grounding`.
+        task: One of `seesay.evaluation.tasks.TASKS` that it has the figures of.
     """
-    groups = COLUMNS[kind]
+    shown = find_task(task)
+    groups = shown.columns
     columns = [column for group in groups.values() for column in group]
-    printed = rows(kind, report["data"]["name"])
+    printed = rows(task, report["data"]["name"])
     doubts = list(dict.fromkeys(why for row in printed for why in row.doubts.values()))
     marks = {why: _MARKS[place] for place, why in enumerate(doubts)}
     several = len({row.measured_on for row in printed}) > 1
     lines = [_printed_line(row, columns, marks, several) for row in printed]
-    for name, figures in _our_rows(report, kind):
+    for name, figures in shown.rows(report):
         cells = tuple((_ours(figures, column), "") for column in columns)
         lines.append(Line(name, "", cells, f"seesay {report['seesay']}", ours=True))
     notes = [f"{mark} {why}" for why, mark in marks.items()]
     notes += dict.fromkeys(f"{row.paper}: {row.note}" for row in printed if row.note)
-    return Comparison(_title(report), groups, tuple(lines), (*notes, *_remarks(report, kind, printed)))
+    return Comparison(_title(report), groups, tuple(lines), (*notes, *_remarks(report, shown, printed)))
 
 
 def _printed_line(row: Row, columns: Sequence[Column], marks: Mapping[str, str], several: bool) -> Line:
@@ -98,20 +68,6 @@ def _printed_line(row: Row, columns: Sequence[Column], marks: Mapping[str, str],
 
     cells = tuple((row.printed.get(column.key) or _EMPTY, mark(column.key)) for column in columns)
     return Line(row.method, mark(""), cells, row.stands_in + (f" ({row.measured_on})" if several else ""))
-
-
-def _our_rows(report: Report, kind: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """The name and the figures of each row of ours."""
-    name = report["model"]["name"]
-    if kind == "retrieval":
-        return [(name, report)]
-    if kind == "grounding":
-        found = report["grounding"]
-        best = (f"best of {found['proposals']}", {"iou50": found["upper_bound"]})
-        return [(name, found), *found["beside"].items(), best]
-    plain = report["captions"]
-    rows = [(f"{name}, {plain['decoding']}" if "decoding" in plain else name, plain)]
-    return rows + [(f"… {row['name']}", row) for row in report.get("reranking", {}).get("rows", ())]
 
 
 def _ours(figures: Mapping[str, Any], column: Column) -> str:
@@ -128,7 +84,7 @@ def _title(report: Report) -> str:
     return f"{TITLES.get(data['name'], data['name'])}, {data['split']}: {counts}"
 
 
-def _remarks(report: Report, kind: str, printed: Sequence[Row]) -> list[str]:
+def _remarks(report: Report, task: EvaluationTask, printed: Sequence[Row]) -> list[str]:
     """What a reader has to know before comparing."""
     model, data, protocol = report["model"], report["data"], report["protocol"]
     remarks = []
@@ -147,67 +103,14 @@ def _remarks(report: Report, kind: str, printed: Sequence[Row]) -> list[str]:
         remarks.append(
             f"{model['name']} learned from {_and(learned)}; rows of the papers from this set's training images."
         )
-    remarks += _REMARKS[kind](report)
+    if changed := model.get("set"):
+        remarks.append(f"{model['name']} was measured with {_and(changed)}.")
+    remarks += task.remarks(report)
     if seconds := report.get("seconds"):
         remarks.append(f"Time: {', '.join(f'{what} {value:.1f} s' for what, value in seconds.items())}.")
     if command := report.get("command"):
         remarks.append(f"Measured on {report['date'][:10]} by: {command}")
     return remarks
-
-
-def _retrieval_remarks(report: Report) -> list[str]:
-    name, protocol = report["model"]["name"], report["protocol"]
-    remarks = []
-    if protocol["n_folds"] > 1:
-        remarks.append(f"{name}: the mean over {protocol['n_folds']} folds.")
-    if normalise := protocol.get("normalise"):
-        remarks.append(f"{name}: likelihoods are {_NORMALISED[normalise]}.")
-    means = f"{report['i2t']['mean']:.1f} for sentences and {report['t2i']['mean']:.1f} for images"
-    return [*remarks, f"Mean ranks of {name}: {means}."]
-
-
-_NORMALISED = {
-    "marginal": "divided by the sentence's mean likelihood over training images (m-RNN Eq. 7)",
-    "mean-image": "divided by the sentence's likelihood under the mean training image",
-    "none": "not normalised",
-}
-
-
-def _caption_remarks(report: Report) -> list[str]:
-    name, captions = report["model"]["name"], report["captions"]
-    remarks = []
-    if (novel := captions.get("novel")) is not None:
-        others = [f"{row.paper} prints {row.printed['novel']} %" for row in rows("novelty", report["data"]["name"])]
-        remarks.append(
-            f"{100 * novel:.0f} % of {name}'s captions are not among its training sentences"
-            + "".join(f"; {other}" for other in others)
-            + "."
-        )
-    if reranking := report.get("reranking"):
-        chosen = [
-            f"{row['name'].removeprefix('reranked ')} the {row['m']} best captions of {row['k']} images"
-            for row in reranking["rows"]
-            if "k" in row
-        ]
-        how = f"chosen on {reranking['chosen_on']}" if reranking["chosen_on"] else "given"
-        remarks.append(
-            f"Reranking orders {reranking['n_hypotheses']} hypotheses by the captions of the nearest of "
-            f"{reranking['n_references']:,} images of {reranking['references']}: {_and(chosen)}, {how}. The oracle "
-            "orders them by the image's own captions."
-        )
-    return remarks
-
-
-def _grounding_remarks(report: Report) -> list[str]:
-    found = report["grounding"]
-    return [
-        f"{found['n_phrases']:,} boxed phrases of {found['n_images']:,} images, each read as a {found['reading']}; no "
-        f"box was learned from. Boxes are chosen among {found['proposals']}, whose best is the upper bound; centre "
-        "points at the middle and draws the whole image."
-    ]
-
-
-_REMARKS = {"captions": _caption_remarks, "grounding": _grounding_remarks, "retrieval": _retrieval_remarks}
 
 
 def _and(names: Sequence[str]) -> str:

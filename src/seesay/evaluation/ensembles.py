@@ -11,8 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from seesay.data import Collection
-from seesay.evaluation.protocols import Evaluation, divide, find_protocol, rank_folds, read_measured, timed
+from seesay.evaluation.protocols import divide, find_protocol, read_measured, timed
 from seesay.evaluation.report import describe_model
+from seesay.evaluation.retrieval import Evaluation, rank_folds
 from seesay.models.ensemble import Ensemble, Scored
 from seesay.models.pretrained import find, load
 from seesay.scoring import encode_all

@@ -1,27 +1,34 @@
-"""Identification as paper 004 measures it, and harder: among 2, 10 and 100 pictures, and among look-alikes.
+"""Identification as paper 004 measures it, and harder: 2-way, 10-way and 100-way, and among look-alikes.
 
-A trial is a sentence, the picture that it was written for, and others. Who answers is a function from trials to scores,
-so that an identifier, a joint embedding and the paper's baseline are asked the same questions.
+A trial is a sentence, the image that it was written for, and others. Who answers is a function from trials to scores,
+so that an identifier, a joint embedding and the paper's baseline are asked the same questions. The baseline (section
+2.1) is the cosine of the mean GloVe vectors of the sentence and of the caption that a captioner writes for each image.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 
+from seesay.captioning.bank import features_in
+from seesay.captioning.captions import caption_images
+from seesay.captioning.settings import Settings
+from seesay.data import Collection
 from seesay.data.examples import Examples
-from seesay.evaluation.plots import _new_figure, _save
-from seesay.metrics.calibration import ReliabilityBin, expected_calibration_error, reliability
+from seesay.evaluation import protocols
+from seesay.evaluation.protocols import find_protocol, read_measured, timed
+from seesay.evaluation.reliability import CalibrationReport, Identifies, calibration_of
+from seesay.images.extraction import features_of
 from seesay.metrics.identification import N_TRIALS, Trials, draw_trials, identification_accuracy
 from seesay.metrics.neighbours import cosines
-from seesay.models.identifier import Identifier
-from seesay.scoring import score_trials, similar_pictures
+from seesay.models.base import Captioner, Matcher
+from seesay.scoring import score_all, score_trials, similar_pictures
+from seesay.system.progress import Progress
 from seesay.text.tokens import tokenize
-from seesay.text.vectors import WordVectors
+from seesay.text.vectors import WordVectors, load_vectors
 
 Answer = Callable[[Trials], ArrayLike]
 """From trials to the scores (n, k) of their candidates."""
@@ -44,11 +51,11 @@ class Game:
 
 
 GAMES = (
-    Game("two pictures", 2),
-    Game("ten pictures", 10),
-    Game("hundred pictures", 100, 1000),
-    Game("two look-alikes", 2, alike=True),
-    Game("ten look-alikes", 10, alike=True),
+    Game("2-way", 2),
+    Game("10-way", 10),
+    Game("100-way", 100, 1000),
+    Game("2-way, look-alikes", 2, alike=True),
+    Game("10-way, look-alikes", 10, alike=True),
 )
 
 
@@ -70,7 +77,7 @@ def play(answer: Answer, games: dict[str, Trials]) -> dict[str, float]:
     return {name: identification_accuracy(np.asarray(answer(trials))) for name, trials in games.items()}
 
 
-def answer_with(model: Identifier, source: Examples) -> Answer:
+def answer_with(model: Any, source: Examples) -> Answer:
     """An identifier's answers."""
     return lambda trials: score_trials(model, source, trials).numpy()
 
@@ -109,92 +116,81 @@ def _means(sentences: Sequence[str], vectors: WordVectors) -> NDArray[np.float64
 
 
 @dataclass(frozen=True)
-class CalibrationReport:
-    """How far probabilities can be taken at their word, as they are and as they were before their temperature.
+class IdentificationEvaluation:
+    """What weights reached in every game on a split under a protocol.
 
     Attributes:
-        before, after: Expected calibration errors.
-        bins_before, bins_after: What was said and what was true.
+        accuracy: Percent of the trials of each game that are answered right.
+        n_trials: How many there are.
+        by_captions: Whether the answers are those of the paper's baseline, by the captions of a captioner.
+        calibration: How well probabilities are calibrated, where there are any.
     """
 
-    before: float
-    after: float
-    bins_before: list[ReliabilityBin]
-    bins_after: list[ReliabilityBin]
+    protocol: protocols.Protocol
+    seed: int | None
+    accuracy: dict[str, float]
+    n_trials: dict[str, int]
+    by_captions: bool
+    calibration: dict[str, CalibrationReport]
+    n_images: int
+    n_sentences: int
+    seconds: dict[str, float] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, before: ArrayLike, after: ArrayLike, outcomes: ArrayLike) -> "CalibrationReport":
-        """From the probabilities before and after, and whether what they speak of is true."""
-        first, second = (np.asarray(some, np.float64).ravel() for some in (before, after))
-        true = np.asarray(outcomes).ravel()
-        return cls(
-            expected_calibration_error(first, true),
-            expected_calibration_error(second, true),
-            reliability(first, true),
-            reliability(second, true),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Rounded, to be kept."""
-        return {
-            "before": round(self.before, 4),
-            "after": round(self.after, 4),
-            **{
-                name: [
-                    {"predicted": round(b["predicted"], 4), "observed": round(b["observed"], 4), "n": b["n"]}
-                    for b in bins
-                ]
-                for name, bins in (("bins_before", self.bins_before), ("bins_after", self.bins_after))
-            },
+    def to_report(self) -> dict[str, Any]:
+        """The part of a report that this is."""
+        part: dict[str, Any] = {
+            "accuracy": {game: round(value, 4) for game, value in self.accuracy.items()},
+            "n_trials": self.n_trials,
         }
+        if self.by_captions:
+            part["by"] = "captions"
+        if self.calibration:
+            part["calibration"] = {kind: report.to_dict() for kind, report in self.calibration.items()}
+        return {"identification": part}
 
 
-def calibration_of(model: Identifier, source: Examples, *, n_candidates: int = 10) -> dict[str, CalibrationReport]:
-    """How well both probabilities of an identifier are calibrated on a split.
-
-    `match` says of single pairs, of which half match, that they do; `choice` says of the best of several candidates
-    that it is the right one.
-    """
-    trials = draw_trials(source.image_of, n_candidates=min(n_candidates, len(source.collection)), seed=2)
-    logits = score_trials(model, source, trials)
-    pairs = logits[:, :2]
-    best = logits.argmax(dim=1, keepdim=True)  # (n, 1)
-    with torch.inference_mode():
-        raw, scaled = logits.softmax(1), model.choice_probability(logits)
-        return {
-            "match": CalibrationReport.of(
-                pairs.sigmoid(), model.match_probability(pairs), np.broadcast_to([True, False], pairs.shape)
-            ),
-            "choice": CalibrationReport.of(raw.gather(1, best), scaled.gather(1, best), best == 0),
-        }
-
-
-def plot_reliability(reports: dict[str, CalibrationReport], title: str, path: Path) -> None:
-    """Save what was said against what was true, before and after the temperature, as a PNG.
+def evaluate_identification(
+    model: Matcher,
+    collection: Collection,
+    protocol: str = "full",
+    *,
+    seed: int | None = None,
+    beam: int | None = None,
+    store: Path | None = None,
+    on_progress: Progress | None = None,
+) -> IdentificationEvaluation:
+    """Play every game with any matcher; a captioner answers as the paper's baseline does.
 
     Args:
-        reports: As `calibration_of` gives them.
-        title: Which model and which data.
-        path: Where to; an existing file is replaced in one step.
+        beam: Width of the beam by which a captioner writes; else as its weights say.
+        on_progress: Called with the images that have features, and all.
     """
-    figure, axes = _new_figure(title)
-    axes.plot([0, 100], [0, 100], color="0.6", linewidth=1.2, linestyle=(0, (4, 3)), label="as said")
-    for (name, report), colour in zip(reports.items(), ("#1f6f9f", "#d9722e"), strict=False):
-        for bins, error, when, style in (
-            (report.bins_before, report.before, "before", ":"),
-            (report.bins_after, report.after, "after", "-"),
-        ):
-            predicted, observed = ([100 * row[key] for row in bins] for key in ("predicted", "observed"))
-            label = f"{name}, {when}: error {100 * error:.1f} %"
-            axes.plot(
-                predicted, observed, color=colour, linestyle=style, linewidth=2, marker="o", markersize=4, label=label
+    wanted = find_protocol(protocol)
+    seconds: dict[str, float] = {}
+    with timed("features", seconds):
+        source = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+        # Look-alikes are those of the network, whatever else a model looks at: the trials are the same for all on it.
+        pooled = features_of(source.collection.images, model.feature_spec, ("pooled",), root=store)
+    games = draw_games(Examples.of(source.collection, pooled))
+    by_captions = isinstance(model, Captioner)
+    with timed("answers", seconds):
+        if isinstance(model, Captioner):
+            settings = Settings.of(model, beam=beam, candidates=beam)
+            captions = [own[0].text for own in caption_images(model, features_in(source), settings=settings)]
+            answer = answer_from(caption_scores(captions, source.sentences, load_vectors()))
+        else:
+            answer = (
+                answer_with(model, source) if isinstance(model, Identifies) else answer_from(score_all(model, source))
             )
-    axes.set_xlim(0, 100)
-    axes.set_ylim(0, 100)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f} %")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0f} %")
-    axes.set_xlabel("probability said")
-    axes.set_ylabel("true among these")
-    axes.grid(color="0.9", linewidth=0.8)
-    axes.legend(loc="lower right", frameon=False)
-    _save(figure, path)
+        accuracy = play(answer, games)
+    return IdentificationEvaluation(
+        protocol=wanted,
+        seed=seed,
+        accuracy=accuracy,
+        n_trials={name: len(trials) for name, trials in games.items()},
+        by_captions=by_captions,
+        calibration=calibration_of(model, source) if isinstance(model, Identifies) else {},
+        n_images=len(source.collection),
+        n_sentences=len(source.sentences),
+        seconds=seconds,
+    )

@@ -17,7 +17,7 @@ from seesay.data import Collection
 TITLES = {"flickr8k": "Flickr8K", "flickr30k": "Flickr30K", "coco": "MS COCO", "iapr": "IAPR TC-12"}
 """Sets that the papers measure on, and how they are written."""
 
-KINDS = ("retrieval", "captions", "region-phrase", "identification", "novelty", "correspondence")
+KINDS = ("retrieval", "captions", "phrases", "identification", "novelty", "correspondences")
 
 _NAMES = {
     "flickr8k": r"flickr[\W_]*8k",

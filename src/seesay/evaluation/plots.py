@@ -3,18 +3,19 @@
 The first is m-RNN's Figure 6, with a logarithmic axis because the far left is what matters.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seesay.evaluation.protocols import Evaluation
+from seesay.evaluation.retrieval import Evaluation
 from seesay.system.files import replace_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 DIRECTIONS = {"i2t": "sentences for an image", "t2i": "images for a sentence"}
 COLOURS = {"i2t": "#1f6f9f", "t2i": "#d9722e"}  # told apart also by those who do not see red or green
@@ -23,14 +24,12 @@ RANKS = (1, 2, 6, 11, 21, 51, 101, 201, 501)
 
 
 def plot_recall(evaluation: Evaluation, title: str, path: Path) -> None:
-    """Save the recall curves as a PNG.
+    """Save the recall curves as a PNG; see `drawing`."""
+    with drawing(title, path) as axes:
+        _draw_recall(axes, evaluation)
 
-    Args:
-        evaluation: What was measured.
-        title: Which model and which data.
-        path: Where to; an existing file is replaced in one step.
-    """
-    figure, axes = _new_figure(title)
+
+def _draw_recall(axes: "Axes", evaluation: Evaluation) -> None:
     smallest = min(float(curve.retrieved[1]) for curve in evaluation.curves.values())
     for name, curve in evaluation.curves.items():
         axes.plot(curve.retrieved[1:], curve.recall[1:], color=COLOURS[name], linewidth=2, label=DIRECTIONS[name])
@@ -45,18 +44,15 @@ def plot_recall(evaluation: Evaluation, title: str, path: Path) -> None:
     axes.set_ylabel("correct answers among it")
     axes.grid(which="major", color="0.9", linewidth=0.8)
     axes.legend(loc="best", frameon=False)
-    _save(figure, path)
 
 
 def plot_ranks(evaluation: Evaluation, title: str, path: Path) -> None:
-    """Save a histogram of the rank of the first correct answer as a PNG.
+    """Save a histogram of the rank of the first correct answer as a PNG; see `drawing`."""
+    with drawing(title, path) as axes:
+        _draw_ranks(axes, evaluation)
 
-    Args:
-        evaluation: What was measured.
-        title: Which model and which data.
-        path: Where to; an existing file is replaced in one step.
-    """
-    figure, axes = _new_figure(title)
+
+def _draw_ranks(axes: "Axes", evaluation: Evaluation) -> None:
     ranks = {"i2t": evaluation.ranks.i2t + 1, "t2i": evaluation.ranks.t2i + 1}
     worst = max(int(found.max()) for found in ranks.values())
     starts = [start for start in RANKS if start <= worst]
@@ -72,7 +68,6 @@ def plot_ranks(evaluation: Evaluation, title: str, path: Path) -> None:
     axes.set_ylabel("queries")
     axes.grid(axis="y", color="0.9", linewidth=0.8)
     axes.legend(loc="best", frameon=False)
-    _save(figure, path)
 
 
 def _bar_name(first: int, last: int) -> str:
@@ -81,8 +76,14 @@ def _bar_name(first: int, last: int) -> str:
     return f"{first}" if first == last else f"{first}–{last}"
 
 
-def _new_figure(title: str) -> tuple["Figure", "Axes"]:
-    """A figure of its own, drawn without a screen and without pyplot's global state."""
+@contextmanager
+def drawing(title: str, path: Path) -> Iterator["Axes"]:
+    """Axes to draw on, saved as a PNG at the end; without a screen and without pyplot's global state.
+
+    Args:
+        title: Which model and which data.
+        path: Where to; an existing file is replaced in one step.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -93,9 +94,6 @@ def _new_figure(title: str) -> tuple["Figure", "Axes"]:
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(length=3, color="0.5")
     axes.set_axisbelow(True)
-    return figure, axes
-
-
-def _save(figure: "Figure", path: Path) -> None:
+    yield axes
     with replace_atomically(path) as temporary:
         figure.savefig(temporary, format="png")

@@ -1,8 +1,8 @@
 """The report of an evaluation: the figures, and everything that is needed to measure them again.
 
-Of retrieval `i2t` and `t2i`, each with `r1 r5 r10 median mean`, and `sum`, of a captioner `captions` and `reranking`,
-of an aligner `grounding` stand at the top and keep their names: other programs read them. The rest says which weights,
-which data, which protocol, which program, and when.
+The figures stand at the top and keep their names, since other programs read them: those of retrieval as `i2t` and
+`t2i`, each with `r1 r5 r10 median mean`, and `sum`; those of another task under its name, and those of reranking as
+`reranking`. The rest says which weights, which data, which protocol, which program, and when.
 """
 
 import json
@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import torch
 
-import seesay
 from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.evaluation import protocols
@@ -21,14 +20,17 @@ from seesay.evaluation.papers import data_name, set_named
 from seesay.images.backbones import file_digest
 from seesay.models.base import NORMALISATIONS, Weights
 from seesay.system.files import replace_atomically
+from seesay.system.version import VERSION
 
 Report = dict[str, Any]
 
 _NEEDED = {"model", "data", "protocol", "date"}
+_RETRIEVAL = {"i2t", "t2i", "sum"}
+_ABOUT = {*_NEEDED, "seconds", "seesay", "torch", "command", "folds"}
 
 
 class Measured(Protocol):
-    """What an evaluation answers, of retrieval or of captions."""
+    """What an evaluation answers, of whatever task."""
 
     @property
     def protocol(self) -> protocols.Protocol: ...
@@ -50,7 +52,7 @@ def build_report(
     collection: Collection,
     split: str,
     *,
-    normalise: str | None = None,
+    how: Mapping[str, Any] | None = None,
     command: str = "",
 ) -> Report:
     """Put together what was measured and how.
@@ -60,7 +62,7 @@ def build_report(
         weights: The weights that were measured.
         collection: The split that was measured on.
         split: Its name.
-        normalise: How the likelihoods of sentences were normalised, where that was done.
+        how: What else there is to know of the way it was measured, such as how likelihoods were normalised.
         command: The command line that measures it again.
     """
     first = evaluations[0]
@@ -82,10 +84,10 @@ def build_report(
             "seed": first.seed,
             "n_images": first.n_images,
             "n_sentences": first.n_sentences,
-            **({"normalise": normalise} if normalise else {}),
+            **(how or {}),
         },
         "seconds": _add_up(evaluations),
-        "seesay": seesay.__version__,
+        "seesay": VERSION,
         "torch": torch.__version__,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
@@ -166,8 +168,8 @@ def read_report(path: Path) -> Report:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}", hint=hint) from error
     except ValueError as error:
         raise SeesayError(f"{path} is not JSON: {error}", hint=hint) from error
-    is_other = isinstance(report, dict) and not report.keys().isdisjoint(("captions", "grounding"))
-    needed = _NEEDED | (set() if is_other else {"i2t", "t2i", "sum"})
+    is_other = isinstance(report, dict) and bool(report.keys() - _ABOUT - _RETRIEVAL)
+    needed = _NEEDED | (set() if is_other else _RETRIEVAL)
     if not isinstance(report, dict) or (missing := needed - report.keys()):
         lack = f"it has no {sorted(missing)[0]!r}" if isinstance(report, dict) else "it holds no object"
         raise SeesayError(f"{path} is not a report of seesay: {lack}", hint=hint)

@@ -1,1 +1,1 @@
-"""Pictures that show what a model looked at."""
+"""What a match of an image and a sentence rests on: one protocol, a registry, four explainers."""

@@ -7,7 +7,7 @@ probability flows through what they let pass.
     c_t = f ⊙ c_{t−1} + i ⊙ g              shared in proportion to the two terms
     g   = ReLU(W_g x_t + U_g h_{t−1})      shared among x_t and h_{t−1} by the rule of a linear layer
 
-What reaches x_t is the weight of the word, or of the picture, that was read at t.
+What reaches x_t is the weight of the word, or of the image, that was read at t.
 """
 
 import torch

@@ -1,39 +1,70 @@
-"""Why an identifier thinks that a sentence describes a picture: where it looked, and which words counted.
+"""Excitation backprop of an identifier's match: where in the image, and on which words, does it rest?
 
 Probability starts at the match score, flows back in time through the ReLU-LSTM to the words and to the first input,
-which is the picture, and from there through the fully connected layers and the mean over the last map to its cells.
-Picture and words together hold 1: what share the picture has is an answer too.
+which is the image, and from there through the fully connected layers and the mean over the last map to its cells.
+Image and words together hold 1: what share the image has is an answer too.
 
-The contrastive way takes off what flows from a dual, whose weights are negated, as if both had the same total: what
-excites for and against alike drops out. First it is the dual of the score, which is what speaks against a match: it is
-taken off within the first input, and within the words. Then those of the units of the fully connected layer. A unit is
+The contrastive method subtracts what flows from a dual, whose weights are negated, scaled to the same total: what
+excites for and against alike drops out. First it is the dual of the score, which is the evidence against a match: it is
+subtracted within the first input, and within the words. Then those of the units of the fully connected layer. A unit is
 excited by nearly all channels of the map a little, which leaves the map's brightest places whatever was said; what
 excites it more than its dual is its own.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, cast
 
 import torch
 from torch import Tensor, nn
 
 from seesay.explainers.excitation import Layers, divide, fold_batch_norm, linear_rule, propagate, run
 from seesay.explainers.excitation_lstm import propagate_lstm
+from seesay.explainers.explanation import Explanation, sum_by_word
+from seesay.explainers.registry import Explainer, register_explainer
 from seesay.images.features import Features
-from seesay.models.base import without_dropout
+from seesay.models.base import Matcher, without_dropout
 from seesay.models.identifier import Identifier
 
 MEAN: Layers = (nn.AdaptiveAvgPool2d(1), nn.Flatten())
-"""From the map to the picture's vector, for networks whose vector is the mean."""
+"""From the map to the image's vector, for networks whose vector is the mean."""
+
+
+@register_explainer("excitation")
+class Excitation(Explainer):
+    """What has excited the match score."""
+
+    weights = "identifier"
+    contrastive: ClassVar[bool] = False
+
+    def explain(self, model: Matcher, features: Features, sentence: str) -> Explanation:
+        model = cast(Identifier, model)
+        words = tuple(sentence.split())
+        found = match_saliency(model, features, [sentence], contrastive=self.contrastive)
+        return Explanation(
+            self.name,
+            words,
+            sum_by_word(words, found.words[0].double().numpy()),
+            found.maps[0].double().numpy(),
+            float(found.logits[0]),
+            probability=float(model.match_probability(found.logits)[0]),
+        )
+
+
+@register_explainer("contrastive")
+class Contrastive(Excitation):
+    """Excitation minus the excitation of the negated score."""
+
+    contrastive = True
 
 
 @dataclass(frozen=True)
 class Saliency:
-    """What a match rests on, for pairs of a picture and a sentence.
+    """What a match rests on, for pairs of a image and a sentence.
 
     Attributes:
         logits: (n,) of P(match).
-        maps: (n, h, w) the probability of each cell of the picture's map.
+        maps: (n, h, w) the probability of each cell of the image's map.
         words: (n, T) the probability of each word; 0 behind a sentence's end.
         lengths: (n,) words of each sentence.
         activations: (n, h, w, C) the same as `maps` for every channel, to go on from further down the network.
@@ -55,12 +86,12 @@ def match_saliency(
     contrastive: bool = False,
     head: Layers | None = None,
 ) -> Saliency:
-    """Explain the match of every picture with the sentence in the same place.
+    """Explain the match of every image with the sentence in the same place.
 
     Args:
-        features: Of n pictures, with their maps; of one picture for all sentences.
-        contrastive: Take off what speaks against a match.
-        head: From the map (n, C, h, w) to the picture's vector, where that is not the mean over the map
+        features: Of n images, with their maps; of one image for all sentences.
+        contrastive: Subtract what is evidence against a match.
+        head: From the map (n, C, h, w) to the image's vector, where that is not the mean over the map
             (`seesay.explainers.excitation_layers.head_layers`).
 
     Example:
@@ -87,7 +118,7 @@ def match_saliency(
         texts = model.encode_texts(sentences)
         first = seen[-1].expand(len(texts), -1)
         trace = model.lstm.trace(torch.cat([first.unsqueeze(1), texts.states], 1))
-        last = trace.h[torch.arange(len(texts)), texts.lengths + 1]  # (n, H): the picture, then the words
+        last = trace.h[torch.arange(len(texts)), texts.lengths + 1]  # (n, H): the image, then the words
         logits = model.output(last).squeeze(1)
     flows = [
         propagate_lstm(model.lstm, trace, texts.lengths + 1, _share(last * (sign * model.output.weight).clamp(min=0)))
@@ -104,7 +135,7 @@ def match_saliency(
 
 
 def _descend_from(layers: Layers, seen: Sequence[Tensor], prior: Tensor, contrastive: bool) -> Tensor:
-    """From the first input to the picture's vector, which is what the lowest, linear layer reads."""
+    """From the first input to the image's vector, which is what the lowest, linear layer reads."""
     lowest, *above = layers
     units = propagate(above, seen[1:], prior)[0]
     flow = propagate([lowest], seen[:2], units)[0]

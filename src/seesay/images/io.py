@@ -20,6 +20,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
 from seesay.errors import SeesayError
+from seesay.images.sources import ImageSource, as_source
 from seesay.system import remote
 
 FORMATS: Final = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "HEIC")
@@ -54,16 +55,15 @@ _UPRIGHT: Final = {
 }
 
 
-def open_image(
-    source: Path | str | bytes | Image.Image, *, max_pixels: int = MAX_PIXELS, at_least: int | None = None
-) -> Image.Image:
+def open_image(source: ImageSource, *, max_pixels: int = MAX_PIXELS, at_least: int | None = None) -> Image.Image:
     """Open a picture as an upright RGB image of 8 bits per channel, without any metadata.
 
     Transparency is laid on white, 16-bit greys are scaled to 8 bits, of several frames or pages the first is taken.
     The source is only ever read.
 
     Args:
-        source: A file, the bytes of one, or an image that is already open (which is left as it is).
+        source: A file, the bytes of one, a binary file object, an array of pixels as uint8, or an image that is
+            already open (which is left as it is).
         max_pixels: Pictures whose header announces more pixels are refused before anything is decoded.
         at_least: Where the caller will shrink the picture anyway: a JPEG may be decoded at 1/2, 1/4 or 1/8 of its
             size, several times faster, as long as both sides keep at least this many pixels.
@@ -85,18 +85,14 @@ def open_image(
     """
     if at_least is not None and at_least < 1:
         raise SeesayError(f"at_least is {at_least}", allowed="a number of pixels from 1 on, or None")
-    if isinstance(source, Image.Image):
-        return _guarded("the given image", lambda: _finish(source, "the given image", max_pixels, None))
-    if isinstance(source, bytes):
+    given = as_source(source)
+    if isinstance(given, Image.Image):
+        return _guarded("the given image", lambda: _finish(given, "the given image", max_pixels, None))
+    if isinstance(given, bytes):
         name = "the given bytes"
-        return _guarded(name, lambda: _read(BytesIO(source), name, max_pixels, at_least))
-    if not isinstance(source, Path | str):
-        raise SeesayError(
-            f"cannot open a picture from a {type(source).__name__}", allowed="a path, bytes, or a PIL image"
-        )
-    path = Path(source)
-    with _open_file(path) as file:
-        return _guarded(str(path), lambda: _read(file, str(path), max_pixels, at_least))
+        return _guarded(name, lambda: _read(BytesIO(given), name, max_pixels, at_least))
+    with _open_file(given) as file:
+        return _guarded(str(given), lambda: _read(file, str(given), max_pixels, at_least))
 
 
 def _open_file(path: Path) -> BinaryIO:

@@ -7,7 +7,7 @@ Of many candidate boxes the few that are kept stand for all the others: each ste
 Σ_j side_j · max_i IoU(kept_i, candidate_j), where a candidate counts with its side √(width · height), since sentences
 speak of large things first. The sum is submodular, so the greedy choice is near the best one, and the first n boxes of
 a longer list are the list of n. Selective search gives its own order at random; this one needs no random numbers and
-finds more of the annotated boxes (`benchmarks/regions.py`).
+finds more of the annotated boxes (`benchmarks/quality/regions.py`).
 """
 
 import re

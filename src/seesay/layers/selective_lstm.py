@@ -5,8 +5,8 @@
     s_t = two-way MLP of [m, a'_t] and [n, w'_t];  h_t, c_t = LSTM(s_t, h_{t-1}, c_{t-1})     Eq. 4
     s = w_hs · σ(W_hh h_T + b_h) + b_s                                              Eq. 5
 
-In print s_t is made of a'_t and w'_t alone; context that only steers the attention would reach the score through what
-is attended to.
+As published, s_t is made of a'_t and w'_t alone; context that only steers the attention would reach the score through
+what is attended to.
 
 Whatever depends on one side alone is computed once for each picture and each sentence. To that belongs all of the first
 step's attention: h_0 is nothing, so a picture's first map is the same for every sentence. The rest is computed in
@@ -14,7 +14,6 @@ blocks of a few pictures and a few sentences of like length.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -22,6 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.layers.attention import ContextAttention, Side, unevenness
+from seesay.layers.pair_sides import Looked, PreparedSide, share_out, weighted_mean
 from seesay.layers.scratch import Scratch
 from seesay.layers.threads import map_in_threads
 from seesay.system.progress import Progress
@@ -31,50 +31,6 @@ SIMILARITIES = ("product", "sum")
 N_PAIRS = 512
 """Pairs of a block: enough for matrix products at full speed, few enough for the caches of a core."""
 _N_TEXTS = 32  # of a block
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What was looked at in pairs of K pictures and L sentences, and what came of it.
-
-    Attributes:
-        scores: (K, L).
-        regions: (T, K, L, I) how salient regions are at each step, p of Eq. 1.
-        words: (T, K, L, J) the same of words, q of Eq. 1.
-    """
-
-    scores: Tensor
-    regions: Tensor
-    words: Tensor
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """A side with what is computed once.
-
-    Attributes:
-        candidates: Of its attention, see `ContextAttention.prepare`.
-        context: Of its attention as printed.
-        first: (n, N) the saliency of the first step.
-        chosen: (n, D) what the first step compares.
-    """
-
-    side: Side
-    candidates: Tensor
-    context: Tensor | None
-    first: Tensor
-    chosen: Tensor
-
-    def __getitem__(self, rows: Tensor | slice) -> "_Prepared":
-        side = self.side[rows]
-        n_parts = side.parts.shape[1]
-        return _Prepared(
-            side,
-            self.candidates[rows, :n_parts],
-            None if self.context is None else self.context[rows],
-            self.first[rows, :n_parts],
-            self.chosen[rows],
-        )
 
 
 class SelectiveLSTM(nn.Module):
@@ -188,44 +144,44 @@ class SelectiveLSTM(nn.Module):
                 on_progress(n_done, scores.numel())
         return scores
 
-    def _score_texts(self, images: _Prepared, texts: _Prepared, n_images: int, block: Tensor) -> Tensor:
+    def _score_texts(self, images: PreparedSide, texts: PreparedSide, n_images: int, block: Tensor) -> Tensor:
         some = texts[block]
         starts = range(0, len(images.side), n_images)
         scratch = Scratch()
         return torch.cat([self._run(images[start : start + n_images], some, scratch=scratch) for start in starts])
 
-    def _prepare(self, images: Side, texts: Side) -> tuple[_Prepared, _Prepared]:
+    def _prepare(self, images: Side, texts: Side) -> tuple[PreparedSide, PreparedSide]:
         if not self.attends:
             return self._prepare_side(images, None), self._prepare_side(texts, None)
         return self._prepare_side(images, self.image_attention), self._prepare_side(texts, self.text_attention)
 
-    def _prepare_side(self, side: Side, attention: ContextAttention | None) -> _Prepared:
+    def _prepare_side(self, side: Side, attention: ContextAttention | None) -> PreparedSide:
         if attention is None:
-            chosen = side.context if self.has_context else _mean(side.evenly, side.parts)
-            return _Prepared(side, side.parts, None, side.evenly, chosen)
+            chosen = side.context if self.has_context else weighted_mean(side.evenly, side.parts)
+            return PreparedSide(side, side.parts, None, side.evenly, chosen)
         candidates, context = attention.prepare(side)
-        first = _share_out(attention(candidates, context, None), side.mask)
-        return _Prepared(side, candidates, context, first, _mean(first, side.parts))  # Eq. 3
+        first = share_out(attention(candidates, context, None), side.mask)
+        return PreparedSide(side, candidates, context, first, weighted_mean(first, side.parts))  # Eq. 3
 
     def _run(
         self,
-        images: _Prepared,
-        texts: _Prepared,
+        images: PreparedSide,
+        texts: PreparedSide,
         *,
         see: Callable[[Tensor, Tensor], None] | None = None,
         scratch: Scratch | None = None,
     ) -> Tensor:
         """The scores of a block, (K, L). `see` is told each step's p and q, without pairs where they are the same."""
         p, q = images.first, texts.first
-        wholes = self._compare_wholes(images.side.context, texts.side.context) if self.is_full else None
-        s = self._join(wholes, self._compare_all(images.chosen, texts.chosen))  # (K, L, S)
+        contexts = self._compare_contexts(images.side.context, texts.side.context) if self.is_full else None
+        s = self._join(contexts, self._compare_all(images.chosen, texts.chosen))  # (K, L, S)
         h: Tensor | None = None  # (K, L, H)
         c: Tensor | None = None
         for step in range(self.n_steps):
             if step and self.attends:
                 assert h is not None
                 p, q = self._saliency(images, texts, h, scratch)
-                s = self._join(wholes, self._compare(*self._select(images.side, texts.side, p, q, scratch), scratch))
+                s = self._join(contexts, self._compare(*self._select(images.side, texts.side, p, q, scratch), scratch))
             if see:
                 see(p, q)
             h, c = self._aggregate(s, h, c, scratch)
@@ -234,15 +190,15 @@ class SelectiveLSTM(nn.Module):
         return score
 
     def _saliency(
-        self, images: _Prepared, texts: _Prepared, h: Tensor, scratch: Scratch | None
+        self, images: PreparedSide, texts: PreparedSide, h: Tensor, scratch: Scratch | None
     ) -> tuple[Tensor, Tensor]:
         """p and q of Eq. 1 after the first step: (K, L, I) and (K, L, J)."""
         of_images = images.candidates.unsqueeze(1)  # (K, 1, I, A)
         context = None if images.context is None else images.context.unsqueeze(1)
         shapes = [(*h.shape[:2], *side.candidates.shape[1:]) for side in (images, texts)]
         out = [scratch.take("attention", h, *shape) if scratch else None for shape in shapes]
-        p = _share_out(self.image_attention(of_images, context, h, out=out[0]), images.side.mask)
-        q = _share_out(self.text_attention(texts.candidates, texts.context, h, out=out[1]), texts.side.mask)
+        p = share_out(self.image_attention(of_images, context, h, out=out[0]), images.side.mask)
+        q = share_out(self.text_attention(texts.candidates, texts.context, h, out=out[1]), texts.side.mask)
         return p, q
 
     def _select(
@@ -256,13 +212,13 @@ class SelectiveLSTM(nn.Module):
         w = torch.matmul(q.transpose(0, 1), texts.parts, out=of_texts)
         return a, w.transpose(0, 1)
 
-    def _join(self, wholes: Tensor | None, instances: Tensor) -> Tensor:
+    def _join(self, contexts: Tensor | None, instances: Tensor) -> Tensor:
         """s_t of what contexts say, which is the same at every step, and of what the instances of a step do."""
         if not self.is_product:
-            return (instances if wholes is None else instances + wholes).sigmoid()
-        return instances if wholes is None else torch.cat([wholes, self.gain * instances], -1)
+            return (instances if contexts is None else instances + contexts).sigmoid()
+        return instances if contexts is None else torch.cat([contexts, self.gain * instances], -1)
 
-    def _compare_wholes(self, x: Tensor, y: Tensor) -> Tensor:
+    def _compare_contexts(self, x: Tensor, y: Tensor) -> Tensor:
         """What contexts say: (K, D), (L, D) → (K, L, ·)."""
         if self.is_product:
             return self._compare_all(x, y)
@@ -300,16 +256,6 @@ class SelectiveLSTM(nn.Module):
         change = i.sigmoid() * candidate.tanh()
         c = change if c is None else f.sigmoid() * c + change
         return o.sigmoid() * c.tanh(), c
-
-
-def _share_out(logits: Tensor, mask: Tensor | None) -> Tensor:
-    """The softmax of Eq. 1; padding is never attended to."""
-    return (logits if mask is None else logits.masked_fill(~mask, float("-inf"))).softmax(-1)
-
-
-def _mean(weights: Tensor, parts: Tensor) -> Tensor:
-    """(n, N), (n, N, D) → (n, D)."""
-    return (weights.unsqueeze(1) @ parts).squeeze(1)
 
 
 _GAIN = 0.4  # at first: little enough that an untrained model ranks as its contexts do

@@ -22,12 +22,10 @@ from seesay.library.stores.store import Store
 from seesay.library.types import Vector
 from seesay.library.weights import LibraryWeights
 from seesay.models import weights
-from seesay.settings.blend import NORMALISATION
 
 if TYPE_CHECKING:
     from seesay.library.ranking.sentences import LikelihoodScorer, WordScorer
     from seesay.models.aligner import Aligner
-    from seesay.models.base import Captioner
 
 
 class Stage(ViewEncoder, RankingStage, Protocol):
@@ -57,7 +55,7 @@ class WeightsStage(WeightsViewEncoder):
         import torch
 
         with torch.inference_mode():
-            scores = self.matcher.score(torch.from_numpy(views).float(), self.matcher.encode_texts([text]))
+            scores = self.matcher.score_views(torch.from_numpy(views).float(), [text])
         return np.asarray(scores[:, 0].numpy(), np.float32)
 
 
@@ -158,12 +156,4 @@ class Captions(WeightsStage):
         )
 
     def score(self, views: Vector, text: str) -> Vector:
-        if self._without_torch is not None:
-            return self._without_torch(views[:, 0], text)
-        import torch
-
-        with torch.inference_mode():
-            captioner = cast("Captioner", self.matcher)
-            texts = captioner.encode_texts([text])
-            scores = captioner.score(torch.from_numpy(views[:, 0]).float(), texts, normalise=NORMALISATION)
-        return np.asarray(scores[:, 0].numpy(), np.float32)
+        return super().score(views, text) if self._without_torch is None else self._without_torch(views[:, 0], text)

@@ -5,6 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seesay.errors import SeesayError
 from seesay.library.types import Fingerprint
 from seesay.models import weights
 
@@ -30,8 +31,8 @@ class LibraryWeights:
 
     def __init__(self, name: str | Path) -> None:
         self.name = str(name)
-        found = weights.find(name)
-        self.folder, self.about = found.folder.resolve(), found.about
+        self._found = weights.find(name)
+        self.folder, self.about = self._found.folder.resolve(), self._found.about
 
     @property
     def config_file(self) -> str:
@@ -49,7 +50,15 @@ class LibraryWeights:
     @cached_property
     def role(self) -> Role | None:
         """What they can be in search, which their config.json says; None for nothing."""
-        return _role_of(self.about)
+        from seesay.models.registry import search_role
+
+        found = search_role(self._found)
+        if found is None:
+            return None
+        try:
+            return Role(str(found["stage"]), int(found["dim"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise SeesayError(f"{self.config_file}: 'search' is {found!r}", allowed="a stage and a dim") from error
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -76,11 +85,3 @@ class LibraryWeights:
         from seesay.models.pretrained import load
 
         return load(self.folder)
-
-
-def _role_of(about: dict[str, Any]) -> Role | None:
-    key = {"vse": ("first", "dim"), "dvsa": ("regions", "dim"), "mrnn": ("captions", "multimodal")}
-    if about["family"] not in key:
-        return None
-    stage, dim = key[about["family"]]
-    return Role(stage, int(about["config"].get(dim, 0)))

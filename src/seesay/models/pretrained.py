@@ -32,17 +32,19 @@ from seesay.models.weights import find as find
 from seesay.models.weights import installed as installed
 from seesay.models.weights import read_about as read_about
 from seesay.system.files import replace_atomically
+from seesay.system.overrides import apply_overrides
 from seesay.system.tables import read_table
 from seesay.text.tokenizer import read_tokenizer
 
 Kind = TypeVar("Kind", bound=Matcher)
 
 
-def load(name: str | Path) -> Matcher:
+def load(name: str | Path, *, changes: Sequence[str] = ()) -> Matcher:
     """Load trained weights, ready to use.
 
     Args:
         name: The name of weights that came with the package (`seesay models` lists them), or a folder.
+        changes: Values of their configuration that are to be others, as in `bag_score=0.5`.
 
     Raises:
         SeesayError: There are no such weights, or a file of theirs is damaged or does not fit the others.
@@ -56,7 +58,7 @@ def load(name: str | Path) -> Matcher:
     folder, about = weights.folder, weights.about
     origin = str(folder / "config.json")
     kind = _family_of(weights)
-    config = read_table(kind.config_type, about["config"], origin)
+    config = read_table(kind.config_type, apply_overrides(about["config"], changes), origin)
     tokenizer = read_tokenizer(folder, (kind.tokenizer_type,), about.get("vocabulary"))
     spec = _read_features(weights, origin)
     model = kind(config, tokenizer, spec)
@@ -218,7 +220,7 @@ def record_table(folder: Path, section: str, table: Any, tuned: dict[str, Any] |
 
     Args:
         section: Its name; `cascade.calibration` is inside of `cascade`.
-        tuned: See `seesay.models.weights`.
+        tuned: See `seesay.models.weights.check_digests`.
     """
     about = read_about(folder).about
     *above, key = section.split(".")

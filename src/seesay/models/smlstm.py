@@ -29,9 +29,10 @@ from torch import Tensor, nn
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.attention import FORMS, Side
+from seesay.layers.pair_sides import Looked
 from seesay.layers.pooling import masked_max, masked_mean
 from seesay.layers.recurrent import CELLS, Recurrent
-from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, Looked, SelectiveLSTM
+from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, SelectiveLSTM
 from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load

@@ -2,7 +2,7 @@
 
 Captions are short, lower-case and full of verbs that look like nouns: "a man in a green vest runs" is read as a man in
 vest runs. Grammar tells them apart without a list of words: no article stands before a verb, no plural follows "a".
-On Flickr8K dev this raises the F1 of noun phrases from 94.5 to 95.3 (benchmarks/noun_phrases.py).
+On Flickr8K dev this raises the F1 of noun phrases from 94.5 to 95.3 (benchmarks/quality/noun_phrases.py).
 """
 
 from collections.abc import Sequence

@@ -15,9 +15,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import torch
 
@@ -32,6 +30,7 @@ from seesay.training.checkpoint import (
     seed_everything,
 )
 from seesay.training.distributed import copy_from_first, gather_json, process_group, sum_gradients
+from seesay.training.events import Event, EventKind, Result, TrainingInterruptedError
 from seesay.training.optimisation import WeightAverage, build_optimiser, clip_gradients, rate_at
 from seesay.training.recipe import Recipe
 from seesay.training.run_log import RunLog
@@ -39,43 +38,6 @@ from seesay.training.signals import stop_signals
 from seesay.training.task import Loss, Trainable
 
 __all__ = ["Event", "Loss", "Result", "Trainable", "TrainingInterruptedError", "train"]
-
-
-EventKind = Literal["resumed", "step", "evaluation", "saved", "finished"]
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something to show a person who waits. Epochs and batches are counted from 1, as people do."""
-
-    kind: EventKind
-    epoch: int
-    n_epochs: int
-    batch: int
-    n_batches: int
-    step: int
-    n_steps: int
-    seconds: float
-    figures: dict[str, float] = field(default_factory=dict)
-    is_best: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """How a run ended."""
-
-    best: dict[str, float]
-    best_step: int
-    best_epoch: int
-    steps: int
-    epochs: int
-    seconds: float
-    weights: Path
-    stopped_early: bool
-
-
-class TrainingInterruptedError(SeesayError):
-    """Training was asked to stop, and has saved where it stands."""
 
 
 def train(

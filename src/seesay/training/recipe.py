@@ -16,7 +16,8 @@ from typing import Any
 import tomli_w
 
 from seesay.errors import SeesayError
-from seesay.system.tables import copy_table, key, read_table
+from seesay.system.overrides import apply_overrides
+from seesay.system.tables import key, read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,41 +206,6 @@ def read_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
     return Recipe.from_dict(apply_overrides(table, overrides), origin=str(path))
 
 
-def apply_overrides(table: Mapping[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
-    """Give a copy of a recipe's table with values replaced, as `--set key.path=value` asks.
-
-    A value is read as TOML; what is not TOML is a string, so that names need no quotes. A number in the path picks
-    an entry of a list.
-
-    Example:
-        >>> table = {"optimiser": {"rate": 0.1}, "data": {"train": [{"source": "flickr8k"}]}}
-        >>> apply_overrides(table, ["optimiser.rate=1e-3", "optimiser.name=sgd", "data.train.0.weight=0.5"])
-        {'optimiser': {'rate': 0.001, 'name': 'sgd'}, 'data': {'train': [{'source': 'flickr8k', 'weight': 0.5}]}}
-    """
-    changed: dict[str, Any] = copy_table(table)
-    for override in overrides:
-        path, equals, text = override.partition("=")
-        keys = [key.strip() for key in path.split(".")]
-        if not equals or not all(keys):
-            raise SeesayError(f"cannot read the override '{override}'", allowed="key=value", hint="optimiser.rate=1e-3")
-        place: Any = changed
-        for depth, name in enumerate(keys):
-            above = ".".join(keys[:depth])
-            if isinstance(place, list):
-                if not name.isdecimal() or int(name) >= len(place):
-                    raise SeesayError(f"'{override}': {above} has {len(place)} entries", allowed="a number from 0")
-                index: Any = int(name)
-            elif isinstance(place, dict):
-                index = name
-            else:
-                raise SeesayError(f"'{override}': {above} is a value and has no keys of its own")
-            if depth == len(keys) - 1:
-                place[index] = _parse_value(text.strip())
-            else:
-                place = place[index] if isinstance(place, list) else place.setdefault(index, {})
-    return changed
-
-
 def _check_together(optimiser: OptimiserRecipe, origin: str) -> None:
     """Keys that need each other, or would be without effect."""
     if (optimiser.schedule == "step") != (optimiser.step_every > 0):
@@ -249,14 +215,6 @@ def _check_together(optimiser: OptimiserRecipe, origin: str) -> None:
         )
     if optimiser.momentum and optimiser.name in ("adam", "adamw"):
         raise SeesayError(f"{origin}: optimiser.momentum has no effect on {optimiser.name}", allowed="sgd, rmsprop")
-
-
-def _parse_value(text: str) -> Any:
-    try:
-        table = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
-        return text
-    return table["value"] if table.keys() == {"value"} else text
 
 
 def _flatten(value: Any, path: str = "") -> Iterable[tuple[str, Any]]:

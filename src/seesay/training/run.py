@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-import seesay
 from seesay.data.examples import Examples, same_photo
 from seesay.errors import SeesayError
 from seesay.images.extraction import features_of
@@ -18,6 +17,7 @@ from seesay.models.base import Weights
 from seesay.models.registry import family_class
 from seesay.system.progress import Progress
 from seesay.system.tables import read_table
+from seesay.system.version import VERSION
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.checkpoint import load_weights
 from seesay.training.distributed import gather_json, process_group
@@ -129,7 +129,7 @@ def describe(recipe: Recipe, sources: list[Examples], epochs: int) -> dict[str, 
         "seed": recipe.seed,
         "epochs": epochs,
         "trained": datetime.now(UTC).date().isoformat(),
-        "versions": {"seesay": seesay.__version__, "torch": torch.__version__, "python": platform.python_version()},
+        "versions": {"seesay": VERSION, "torch": torch.__version__, "python": platform.python_version()},
     }
 
 

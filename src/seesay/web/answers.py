@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-import seesay
 from seesay.library.indexing.places import exists
 from seesay.library.ranking.likeness import Box
 from seesay.library.ranking.search import Result
@@ -13,9 +12,10 @@ from seesay.library.status import Status
 from seesay.library.stores.address import is_address
 from seesay.library.tag_names import shown_names
 from seesay.library.types import Failure, Photo, Tags
+from seesay.system.version import VERSION
 from seesay.web.indexing import Progress
+from seesay.web.photo_models import WordEvidence
 from seesay.web.photos import shown
-from seesay.web.seeing import SeenWord
 
 
 class PhotoAnswer(BaseModel):
@@ -101,20 +101,20 @@ class CaptionsAnswer(BaseModel):
 
 
 class WordAnswer(BaseModel):
-    """A word of a sentence, and what of a photo it speaks of."""
+    """A word of a sentence, and the evidence for it in a photo."""
 
     text: str
-    content: bool = Field(description="Whether it says something that could be seen; the rest is empty otherwise.")
+    content: bool = Field(description="Whether it names something that can be seen; the rest is empty otherwise.")
     known: bool = Field(description="Whether the model has learned it.")
     probability: float | None = Field(description="That the photo shows it, where the model is calibrated.")
     heat: list[list[int]] = Field(description="Rows of a map over the photo, 0 cold to 100 hot.")
     box: Box | None = Field(
-        description="The region that it speaks of most: left, top, right, bottom as fractions of the photo."
+        description="The region that it refers to: left, top, right, bottom as fractions of the photo."
     )
     place: str | None = Field(description="Where that is, in words.")
 
     @classmethod
-    def of(cls, word: SeenWord) -> "WordAnswer":
+    def of(cls, word: WordEvidence) -> "WordAnswer":
         return cls(
             text=word.text,
             content=word.content,
@@ -181,7 +181,7 @@ class StatusAnswer(BaseModel):
     @classmethod
     def of(cls, found: Status, at: Progress) -> "StatusAnswer":
         return cls(
-            version=seesay.__version__,
+            version=VERSION,
             library=found.name if is_address(found.name) else shown(Path(found.name)),
             model=found.fingerprint.model if found.fingerprint else None,
             agrees=found.agrees,

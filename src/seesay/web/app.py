@@ -7,15 +7,15 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-import seesay
 from seesay.library.library import Library
+from seesay.system.version import VERSION
 from seesay.web.access import Access, Guard
 from seesay.web.answers import ErrorAnswer
 from seesay.web.indexing import Indexer
 from seesay.web.page import add_page
+from seesay.web.photo_models import PhotoModels
 from seesay.web.refusals import tell_errors
 from seesay.web.routes import library_routes, photo_routes, search_routes
-from seesay.web.seeing import Seer
 from seesay.web.service import Service
 
 
@@ -48,7 +48,7 @@ def create_app(
         ...     uvicorn.run(create_app(library, folders=[Path("~/Pictures")]))
     """
     indexer = Indexer(library, folders, every=every, workers=workers)
-    service = Service(library, Seer(library, captioner), indexer)
+    service = Service(library, PhotoModels(library, captioner), indexer)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -62,7 +62,7 @@ def create_app(
     app = FastAPI(
         title="seesay",
         summary="A library of photos that answers sentences.",
-        version=seesay.__version__,
+        version=VERSION,
         openapi_url="/api/openapi.json",
         # The pages that show it load their scripts from elsewhere, and nothing here speaks to the outside.
         docs_url=None,

@@ -57,7 +57,7 @@ def search_routes(service: Service) -> APIRouter:
     async def search(asked: Asked, region: Region, like: PhotoIds = []) -> answers.SearchAnswer:  # noqa: B006
         """The photos that fit a sentence, or are like photos of the library, or like a crop of one; best first."""
         if region and like:
-            return await service.thinking.run(service.search, asked, [Crop(photo_id, region) for photo_id in like])
+            return await service.explanations.run(service.search, asked, [Crop(photo_id, region) for photo_id in like])
         return await service.searching.run(service.search, asked, like)
 
     @routes.get("/regions", responses=_GONE)
@@ -70,7 +70,7 @@ def search_routes(service: Service) -> APIRouter:
     @routes.post("/search", openapi_extra={"requestBody": {"required": True, "content": _PICTURE}})
     async def search_by_photo(request: Request, asked: Asked) -> answers.SearchAnswer:
         """The photos that are like the one in the body, which is not kept; best first."""
-        return await service.thinking.run(service.search, asked, [await _receive(request)])
+        return await service.explanations.run(service.search, asked, [await _receive(request)])
 
     return routes
 
@@ -130,15 +130,15 @@ def photo_routes(service: Service) -> APIRouter:
     async def caption(photo_id: PhotoId, n: Annotated[int, Query(ge=1, le=10)] = 5) -> answers.CaptionsAnswer:
         """Sentences about a photo, the best first."""
         found = await service.searching.run(find_photo, library.store, photo_id)
-        model, captions = await service.thinking.run(service.seer.captions, found, n)
+        model, captions = await service.explanations.run(service.models.captions, found, n)
         rows = [answers.CaptionAnswer(text=each.text, log_prob=round(each.log_prob, 4)) for each in captions]
         return answers.CaptionsAnswer(model=model, captions=rows)
 
     @routes.get("/{photo_id}/explain", responses=_GONE)
     async def explain(photo_id: PhotoId, q: Text) -> answers.ExplainAnswer:
-        """Which part of a photo the words of a sentence speak of, and how likely the photo shows them."""
+        """The region of a photo that each word of a sentence refers to, and how likely the photo shows it."""
         found = await service.searching.run(find_photo, library.store, photo_id)
-        words = await service.thinking.run(service.seer.explain, found, q)
+        words = await service.explanations.run(service.models.explain, found, q)
         return answers.ExplainAnswer(query=q, words=[answers.WordAnswer.of(word) for word in words])
 
     return routes

@@ -13,8 +13,8 @@ from seesay.library.types import Filter
 from seesay.web.answers import ResultAnswer, SearchAnswer, StatusAnswer
 from seesay.web.indexing import Indexer
 from seesay.web.lanes import Lane
+from seesay.web.photo_models import PhotoModels
 from seesay.web.queries import Page
-from seesay.web.seeing import Seer
 
 BY_DATE = 200
 """The photos that fit best, of which the latest are shown first."""
@@ -35,23 +35,23 @@ class Question:
 class Service:
     """Where requests are worked on."""
 
-    def __init__(self, library: Library, seer: Seer, indexer: Indexer) -> None:
+    def __init__(self, library: Library, models: PhotoModels, indexer: Indexer) -> None:
         self.library = library
-        self.seer = seer
+        self.models = models
         self.indexer = indexer
         self.searching = Lane("searches", workers=3, waiting=64)
         self.drawing = Lane("pictures", workers=1, waiting=32)
-        self.thinking = Lane("explanations", workers=1, waiting=8)
+        self.explanations = Lane("explanations", workers=1, waiting=8)
 
     async def prepare(self) -> None:
         """Load the models before somebody waits for them; what is wrong with them, the first question will tell."""
         with suppress(SeesayError):
-            await self.thinking.run(self.seer.prepare)
+            await self.explanations.run(self.models.prepare)
 
     def close(self) -> None:
         """End what is under way in the background."""
         self.indexer.close()
-        for lane in (self.searching, self.drawing, self.thinking):
+        for lane in (self.searching, self.drawing, self.explanations):
             lane.close()
 
     def search(self, asked: Question, like: Sequence[Source | Crop] = ()) -> SearchAnswer:

@@ -17,7 +17,7 @@ from seesay.library.ranking.calibration import Calibration
 from seesay.library.ranking.cascade import Blend
 from seesay.library.ranking.query import Query, Sentence
 from seesay.library.ranking.search import find_photos
-from seesay.library.stages import Cascade, Regions
+from seesay.library.stages import Cascade, Regions, WeightsStage, open_stage
 from seesay.library.stores.store import Store
 from seesay.library.types import Filter
 
@@ -279,6 +279,15 @@ def test_the_stages_that_ship_are_found_and_look_without_torch(monkeypatch: pyte
     assert (scores.shape, boxes.shape) == ((3,), (3, 4))
     seen = rng.normal(0, 1, (3, 1, third.fingerprint.dim)).astype(np.float16)
     assert third.score(seen, "two dogs play").shape == (3,)
+
+
+@pytest.mark.parametrize("name", ["dvsa", "mrnn"])
+def test_a_stage_of_no_special_kind_is_scored_by_the_model_itself(name: str) -> None:
+    special, plain = open_stage(name), WeightsStage(name)
+    n_views = 20 if special.stage == "regions" else 1
+    views = np.random.default_rng(0).normal(0, 0.1, (3, n_views, special.fingerprint.dim)).astype(np.float32)
+    assert type(special) is not WeightsStage
+    np.testing.assert_allclose(plain.score(views, "two dogs"), special.score(views, "two dogs"), rtol=1e-3, atol=1e-4)
 
 
 def test_without_their_weights_there_are_no_later_stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

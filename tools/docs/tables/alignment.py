@@ -1,7 +1,7 @@
 """Tables of docs/papers/dvsa.md."""
 
 from seesay.evaluation.papers import rows as published_rows
-from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, table
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, swept, table
 
 
 def alignment() -> str:
@@ -28,7 +28,7 @@ def alignment_ablations() -> str:
     ]
     header = ["variant", "dev Sum", *(f"test, {heading}" for heading in RECALL_HEADINGS), "test Sum"]
     note = f"{found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, from random weights."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/alignment_ablations.py")
+    return dated(table(header, rows) + f"\n{note}", found, swept("alignment"))
 
 
 def grounding() -> str:
@@ -51,14 +51,15 @@ def grounding() -> str:
 def region_captions() -> str:
     found = result("region_captions")
     rows: list[list[object]] = [
-        [row["variant"], f"{row['perplexity']:.2f}", f"{row['phrase_perplexity']:.1f}"] for row in found["rows"]
+        [row["variant"], f"{row['captions']['perplexity']:.2f}", f"{row['phrases']['perplexity']:.1f}"]
+        for row in found["rows"]
     ]
     header = ["variant", "PPL, sentences of whole photos", "PPL, phrases given their box"]
     note = (
-        f"{found['data']}; one short run of `recipes/{found['recipe']}.toml` each (epochs: {found['epochs']}); "
-        f"{found['n_phrases']:,} boxed phrases."
+        f"{found['data']} dev; one short run of `recipes/{found['recipe']}.toml` each (epochs: {found['epochs']}); "
+        f"{found['rows'][0]['phrases']['n_phrases']:,} boxed phrases."
     )
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/region_captions.py")
+    return dated(table(header, rows) + f"\n{note}", found, swept("region_captions"))
 
 
 def magnitudes() -> str:
@@ -81,7 +82,7 @@ def magnitudes() -> str:
             f"are function words with {function['mean']:.2f}. Rank correlation with the idf: "
             f"{row['spearman_idf']:.2f}.\n"
         )
-    return dated("\n".join(blocks).rstrip(), found, "python benchmarks/magnitudes.py")
+    return dated("\n".join(blocks).rstrip(), found, "python -m benchmarks.quality.magnitudes")
 
 
 def alignment_scoring() -> str:
@@ -98,7 +99,7 @@ def alignment_scoring() -> str:
         "threads."
     )
     header = ["method", "time", "ratio to blocks", "inner products in memory", "largest difference"]
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/alignment.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.alignment")
 
 
 TABLES = (alignment, alignment_ablations, grounding, region_captions, magnitudes, alignment_scoring)

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from seesay.evaluation.attending import N_WORDS
 from seesay.evaluation.papers import rows as published_rows
-from tables.reading import RECALL_HEADINGS, RECALLS, WEIGHTS, both_ways, dated, rankings, result, table
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, compared, dated, rankings, result, swept, table, typed
 
 TITLES = {"flickr8k": "trained on Flickr8K alone", "shipped": "the weights that ship"}
 
@@ -18,7 +19,7 @@ def ensembles() -> str:
             rows.append([TITLES[key], name, f"{row['dev']['sum']:.1f}", *both_ways(row["test"]), _sum(row["test"])])
     header = ["members", "scores", "dev Sum", *(f"test, {heading}" for heading in RECALL_HEADINGS), "test Sum"]
     members = [
-        f"--{key} {' '.join(_typed(row['name']) for row in part['rows'] if 'members' not in row)}"
+        f"--{key} {' '.join(typed(row['name']) for row in part['rows'] if 'members' not in row)}"
         for key, part in found["ensembles"].items()
     ]
     return dated(table(header, rows), found, f"python benchmarks/ensembles.py {' '.join(members)}")
@@ -39,13 +40,8 @@ def hubness() -> str:
         [f"`{row['name']}`", *(f"{row['sums'][number]:.1f}" for number in numbers)] for row in found["rows"]
     ]
     header = ["dev Sum", "uncorrected", *(f"{number} centres" for number in numbers[1:])]
-    weights = " ".join(_typed(row["name"]) for row in found["rows"])
+    weights = " ".join(typed(row["name"]) for row in found["rows"])
     return dated(table(header, rows), found, f"python benchmarks/hubness.py {weights}")
-
-
-def _typed(name: str) -> str:
-    """What to type for weights: a name, or the folder that training writes for those that do not ship."""
-    return name if (WEIGHTS / name).is_dir() else f"runs/{name}/weights"
 
 
 def smlstm() -> str:
@@ -63,9 +59,9 @@ def attention_variants() -> str:
             total = sum(float(cell) for side in sides for cell in side[:3])
             rows.append([f"{row.method}, Flickr30K", "–", *(" / ".join(side) for side in sides), f"{total:.1f}"])
     found = result("attention_ablations")
-    for row in found["sweeps"]["variants"]:
+    for row in (row for row in found["rows"] if row["group"] == "variants"):
         dev = _sum(row["dev"]) if "dev" in row else "–"  # nothing of the ensemble is chosen
-        rows.append([row["name"], dev, *both_ways(row["test"]), _sum(row["test"])])
+        rows.append([row["variant"], dev, *both_ways(row["test"]), _sum(row["test"])])
     header = ["variant", "dev Sum", *(f"test, {side}" for side in RECALL_HEADINGS), "test Sum"]
     return _noted(table(header, rows), found, "variants")
 
@@ -73,33 +69,32 @@ def attention_variants() -> str:
 def attention_sweeps() -> str:
     """T, λ, the size, and other forms: on dev, which chooses among them."""
     found = result("attention_ablations")
-    names = [name for name in found["sweeps"] if name != "variants"]
-    rows: list[list[object]] = [
-        [row["name"], *both_ways(row["dev"]), _sum(row["dev"])] for name in names for row in found["sweeps"][name]
-    ]
+    others = [row for row in found["rows"] if row["group"] != "variants"]
+    rows: list[list[object]] = [[row["variant"], *both_ways(row["dev"]), _sum(row["dev"])] for row in others]
     header = ["", *(f"dev, {side}" for side in RECALL_HEADINGS), "dev Sum"]
-    return _noted(table(header, rows), found, *names)
+    return _noted(table(header, rows), found, *dict.fromkeys(row["group"] for row in others))
 
 
-def _noted(rows: str, found: dict[str, Any], *sweeps: str) -> str:
+def _noted(rows: str, found: dict[str, Any], *groups: str) -> str:
     note = (
-        f"Each row is one run of `recipes/{found['recipe']}.toml`, with {found['hidden']} hidden units unless stated."
+        f"Each row is one run of `recipes/{found['recipe']}.toml`, with {found['config']['hidden']} hidden units "
+        "unless stated."
     )
-    return dated(f"{rows}\n{note}", found, f"python benchmarks/attention_ablations.py --sweeps {' '.join(sweeps)}")
+    return dated(f"{rows}\n{note}", found, f"{swept('attention')} --groups {' '.join(groups)}")
 
 
 def attended_places() -> str:
     """The pointing game by step."""
-    found = result("attended_places")
+    found = result("attention")
     rows: list[list[object]] = [
-        [f"`{row['weights']}` ({row['variant']})", step + 1, f"{row['pointing'][step]:.1f} %",
+        [f"`{row['name']}` ({row['variant']})", step + 1, f"{row['pointing'][step]:.1f} %",
          f"{row['centre'][step]:.1f} %", f"{row['n_words'][step]:,}"]
-        for row in found["rows"]
+        for row in found["rows"].values()
         for step in range(len(row["pointing"]))
     ]  # fmt: skip
     header = ["weights", "step", "pointing", "centre of the photo", "attended words with a box"]
-    note = f"{found['data']} {found['split']}, the {found['n_words']} most attended words of each step."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/attended_places.py --weights …")
+    note = f"{found['data']} {found['split']}, the {N_WORDS} most attended words of each step."
+    return dated(table(header, rows) + f"\n{note}", found, compared(found))
 
 
 def pair_scoring() -> str:
@@ -119,7 +114,7 @@ def pair_scoring() -> str:
     note = "CPU time of one thread, random weights."
     if whole := found["whole"]:
         note += f" All pairs at {whole['hidden']} hidden units: {whole['seconds']:.0f} s on {whole['threads']} threads."
-    command = "python benchmarks/pair_scoring.py" + (" --whole" if whole else "")
+    command = "python -m benchmarks.speed.pair_scoring" + (" --whole" if whole else "")
     return dated(table(header, rows) + f"\n{note}", found, command)
 
 

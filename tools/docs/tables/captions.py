@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from seesay.evaluation.papers import rows as published_rows
-from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, short, table
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, short, swept, table
 
 
 def captions() -> str:
@@ -73,16 +73,17 @@ def wirings() -> str:
     header = ["wiring", "PPL", "B-1 / 2 / 3 / 4", "CIDEr", "paper, Flickr30K: B-1 / 2 / 3 / 4"]
     rows: list[list[object]] = [
         [
-            f"`{row['wiring']}`",
-            f"{row['perplexity']:.2f}",
-            " / ".join(short(row[key]) for key in bleu),
-            short(row["cider"]),
-            " / ".join(short(float(row["printed"][key])) for key in bleu) if row["printed"] else "–",
+            f"`{row['variant']}`",
+            f"{row['captions']['perplexity']:.2f}",
+            " / ".join(short(row["captions"][key]) for key in bleu),
+            short(row["captions"]["cider"]),
+            " / ".join(short(float(row["published"][key])) for key in bleu) if "published" in row else "–",
         ]
         for row in found["rows"]
     ]
-    note = f"{found['data']}, {found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, beam {found['beam']}."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/wirings.py")
+    decoding = found["rows"][0]["captions"]["decoding"]
+    note = f"{found['data']} dev, {found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, {decoding}."
+    return dated(table(header, rows) + f"\n{note}", found, swept("wirings"))
 
 
 def decoding() -> str:
@@ -97,7 +98,7 @@ def decoding() -> str:
         f"loop takes {found['plain_loop_takes_times']:.1f}× as long as the batched beam."
     )
     header = ["decoding", "one photo", "all photos at once", "words"]
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/decoding.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.decoding")
 
 
 def likelihood() -> str:
@@ -124,7 +125,7 @@ def likelihood() -> str:
             f" Wall-clock time on {found['threads_of_the_whole_split']} threads: {whole['exact'] / 60:.1f} minutes "
             f"exact, {whole['self-normalised']:.0f} s self-normalised."
         )
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/likelihood.py --whole")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.likelihood --whole")
 
 
 def consensus() -> str:
@@ -145,7 +146,7 @@ def consensus() -> str:
         f"{found['n_images']:,} {found['data']} images, {found['n_hypotheses']} hypotheses each against the captions "
         f"of {found['k']} neighbours: {found['n_pairs'] / 1e6:.1f} million pairs; CPU time."
     )
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/consensus.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.consensus")
 
 
 CAPTION_FIGURES = {

@@ -9,7 +9,7 @@ def backbones() -> str:
     header = ["backbone", "pixels", "crop", "dev Sum", "R@10 sentences", "R@10 images", "images/s", "speed"]
     rows = [[*list(row.values())[:-1], f"{row['relative_speed']:.2f}×"] for row in found["rows"]]
     note = f"Probe trained on {found['train_images']:,} Flickr8K training images, mean of {found['seeds']} seeds."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/backbones.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.ablations.backbones")
 
 
 def regions() -> str:
@@ -21,7 +21,7 @@ def regions() -> str:
     ]
     header = ["scheme", "regions", "recall at IoU 0.5", "mean best IoU", "CPU ms per image"]
     note = f"{found['n_boxes']:,} boxes of {found['n_images']} Flickr8K {found['split']} images, seed {found['seed']}."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/regions.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.regions")
 
 
 def pipeline() -> str:
@@ -29,7 +29,9 @@ def pipeline() -> str:
     header = ["network alone", "whole pipeline", "median ratio"]
     cells = [f"{found['network_images_per_second']} images/s", f"{found['pipeline_images_per_second']} images/s"]
     note = f"{found['data']}, {found['workers']} workers, median of {found['rounds']} rounds."
-    return dated(table(header, [[*cells, found["median_ratio"]]]) + f"\n{note}", found, "python benchmarks/pipeline.py")
+    return dated(
+        table(header, [[*cells, found["median_ratio"]]]) + f"\n{note}", found, "python -m benchmarks.speed.pipeline"
+    )
 
 
 def caption_metrics() -> str:
@@ -41,7 +43,7 @@ def caption_metrics() -> str:
     ]  # fmt: skip
     header = ["metric", "seesay", "pycocoevalcap", "faster", "largest difference"]
     note = f"{found['n_images']:,} images with {found['references_per_image']} references each; CPU time."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/caption_metrics.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.caption_metrics")
 
 
 def noun_phrases() -> str:
@@ -51,7 +53,7 @@ def noun_phrases() -> str:
     ]
     note = f"Exact spans against the {found['n_phrases']:,} annotated phrases of Flickr8K {found['split']}, in percent."
     header = ["noun phrases", "precision", "recall", "F1"]
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/noun_phrases.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.noun_phrases")
 
 
 def weights() -> str:

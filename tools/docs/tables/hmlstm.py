@@ -1,7 +1,7 @@
 """Tables of docs/papers/hmlstm.md."""
 
 from seesay.evaluation.papers import rows as published_rows
-from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, rankings, result, table
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, compared, dated, rankings, result, swept, table
 
 
 def hmlstm() -> str:
@@ -21,7 +21,7 @@ def bag_scores() -> str:
     rows: list[list[object]] = [[f"`{found['beside']['weights']}`", f"{found['beside']['sum']:.1f}"]]
     rows += [[f"`bag_score = {weight}`", f"{total:.1f}"] for weight, total in found["sums"].items()]
     note = f"`{found['weights']}` on the {found['split']} photos of {found['data']}; it has {found['chosen']:g}."
-    return dated(table(["", "dev Sum"], rows) + f"\n{note}", found, "python benchmarks/bag_scores.py")
+    return dated(table(["", "dev Sum"], rows) + f"\n{note}", found, "python -m benchmarks.ablations.bag_scores")
 
 
 PARTS = (
@@ -37,14 +37,14 @@ def hmlstm_ablations() -> str:
         [
             *(row["variant"], f"{row['dev']['sum']:.1f}", f"{row['dev_with_bags']['sum']:.1f}"),
             *(*both_ways(row["test"]), f"{row['test']['sum']:.1f}"),
-            f"{row['correspondences']['correct']:.1f} %",
+            f"{row['correspondences'][row['correspondences']['chosen_by']]['correct']:.1f} %",
         ]
         for row in (variants[name] for name in PARTS)
     ]
     headings = [f"test, {heading}" for heading in RECALL_HEADINGS]
     header = ["variant", "dev Sum", "with bags", *headings, "test Sum", "correspondences"]
     note = f"{found['epochs']} epochs of `recipes/{found['recipe']}.toml` each, from random weights."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/hmlstm_ablations.py")
+    return dated(table(header, rows) + f"\n{note}", found, swept("hmlstm"))
 
 
 def hmlstm_steps() -> str:
@@ -73,37 +73,40 @@ def hmlstm_steps() -> str:
         [what, f"{before:.1f}", f"{after:.1f}", f"{after - before:+.1f}"] for what, before, after in steps
     ]
     text = table(["change", "dev Sum before", "after", "gain"], rows)
-    commands = "python benchmarks/hmlstm_ablations.py` and `python benchmarks/bag_scores.py"
+    commands = f"{swept('hmlstm')}` and `python -m benchmarks.ablations.bag_scores"
     return dated(text, found, commands)
 
 
-def region_phrases() -> str:
-    found = result("region_phrases")
+def phrases() -> str:
+    found = result("phrases")
     rows: list[list[object]] = []
-    for name, ways in found["rows"].items():
-        for way, report in ways.items():
+    first = next(iter(found["rows"].values()))
+    for ways in (*found["rows"].values(), {"name": "random", **first["random"]}):
+        name = ways["name"]
+        for way, report in ((way, ways[way]) for way in ("distinct", "all")):
             sides = (report["region_to_phrase"], report["phrase_to_region"])
             cells = [
                 f"{side['r1']:.1f} / {side['r5']:.1f} / {side['r10']:.1f} / {side['median']:.0f}" for side in sides
             ]
             rows.append([f"**`{name}`**" if name != "random" else name, way, *cells])
     header = ["model", "phrases", "phrases for a region: R@1 / 5 / 10 / median", "regions for a phrase"]
-    n = found["n_phrases"]
+    n = first["n_phrases"]
     note = (
-        f"{found['n_regions']:,} boxes of {found['n_images']:,} {found['split']} photos, {n['distinct']:,} distinct "
+        f"{first['n_regions']:,} boxes of {first['n_images']:,} {found['split']} photos, {n['distinct']:,} distinct "
         f"phrases, {n['all']:,} in all."
     )
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/region_phrases.py WEIGHTS …")
+    return dated(table(header, rows) + f"\n{note}", found, compared(found))
 
 
 def correspondences() -> str:
     found = result("correspondences")
     keys = ("correct", "confident", "random", "whole", "upper_bound")
-    rows: list[list[object]] = [[name, *(f"{row[key]:.1f} %" for key in keys)] for name, row in found["rows"].items()]
+    ways = [(f"{row['name']}, {way}", row[way]) for row in found["rows"].values() for way in ("cosine", "heat")]
+    rows: list[list[object]] = [[name, *(f"{row[key]:.1f} %" for key in keys)] for name, row in ways]
     header = ["weights", "correct", "confident half", "random region", "whole image", "upper bound"]
-    n = next(iter(found["rows"].values()))["n_phrases"]
+    n = ways[0][1]["n_phrases"]
     note = f"{n:,.0f} annotated noun phrases of {found['n_images']:,} {found['split']} photos of {found['data']}."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/correspondences.py WEIGHTS …")
+    return dated(table(header, rows) + f"\n{note}", found, compared(found))
 
 
 def tree_lstm() -> str:
@@ -119,7 +122,7 @@ def tree_lstm() -> str:
         "word once."
     )
     header = ["layer", "sentences/s", f"ratio to {found['peer']}"]
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/tree_lstm.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.tree_lstm")
 
 
-TABLES = (hmlstm, bag_scores, hmlstm_ablations, hmlstm_steps, region_phrases, correspondences, tree_lstm)
+TABLES = (hmlstm, bag_scores, hmlstm_ablations, hmlstm_steps, phrases, correspondences, tree_lstm)

@@ -1,43 +1,36 @@
 """Tables of docs/papers/identifier.md."""
 
-from tables.reading import dated, result, table
-
-WAYS = {
-    "two pictures": "2-way",
-    "ten pictures": "10-way",
-    "hundred pictures": "100-way",
-    "two look-alikes": "2-way, look-alikes",
-    "ten look-alikes": "10-way, look-alikes",
-}
-"""The recorded name of a game → its heading."""
+from seesay.evaluation.papers import rows as published_rows
+from tables.reading import compared, dated, result, table
 
 
 def identification() -> str:
     found = result("identification")
-    games = list(found["games"])
+    n_trials = {game: n for row in found["rows"].values() for game, n in row["n_trials"].items()}
+    games = list(n_trials)
+    published = {row.method: f"{row.figure('accuracy.2-way'):.1f} %" for row in published_rows("identification")}
     rows: list[list[object]] = [
-        ["published, COCO", f"{found['paper']['identifier']:.1f} %", *["–"] * (len(games) - 1)],
-        ["published baseline, COCO", f"{found['paper']['baseline']:.1f} %", *["–"] * (len(games) - 1)],
-        *(
-            [name, *(f"{row[game]:.1f} %" if game in row else "–" for game in games)]
-            for name, row in found["rows"].items()
-        ),
+        ["published, COCO", published["proposed"], *["–"] * (len(games) - 1)],
+        ["published baseline, COCO", published["baseline"], *["–"] * (len(games) - 1)],
     ]
-    trials = ", ".join(f"{WAYS[name]}: {game['n_trials']:,}" for name, game in found["games"].items())
+    for row in found["rows"].values():
+        name = row["name"]
+        cells = [f"{row['accuracy'][game]:.1f} %" if game in row["accuracy"] else "–" for game in games]
+        rows.append([f"baseline: captions of {name}" if row.get("by") == "captions" else name, *cells])
+    trials = ", ".join(f"{game}: {n:,}" for game, n in n_trials.items())
     note = f"{found['data']} {found['split']}; trials: {trials}."
-    header = ["model", *(WAYS[game] for game in games)]
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/identification.py")
+    return dated(table(["model", *games], rows) + f"\n{note}", found, f"{compared(found)} --beam 3")
 
 
 def identification_calibration() -> str:
     found = result("identification")
     rows: list[list[object]] = [
-        [name, kind, f"{100 * report['before']:.1f} %", f"{100 * report['after']:.1f} %"]
-        for name, kinds in found["calibration"].items()
-        for kind, report in kinds.items()
+        [row["name"], kind, f"{100 * report['before']:.1f} %", f"{100 * report['after']:.1f} %"]
+        for row in found["rows"].values()
+        for kind, report in row.get("calibration", {}).items()
     ]
     text = table(["weights", "probability", "calibration error before", "after"], rows)
-    return dated(text + f"\n{found['data']} {found['split']}.", found, "python benchmarks/identification.py")
+    return dated(text + f"\n{found['data']} {found['split']}.", found, f"{compared(found)} --beam 3")
 
 
 def explanations_pointing() -> str:
@@ -102,7 +95,9 @@ def excitation() -> str:
     ]
     note = f"One thread, {found['clock']}, median of {found['repeats']}; each includes its own forward pass."
     return dated(
-        table(["network", "method", "time", "ratio"], rows) + f"\n{note}", found, "python benchmarks/excitation.py"
+        table(["network", "method", "time", "ratio"], rows) + f"\n{note}",
+        found,
+        "python -m benchmarks.speed.excitation",
     )
 
 

@@ -1,6 +1,9 @@
-"""Tables of docs/how-to/own-photos.md and docs/concepts.md."""
+"""Tables of docs/how-to/own-photos.md, docs/how-to/measure.md and docs/concepts.md."""
 
-from tables.reading import dated, result, table
+import json
+from typing import Any
+
+from tables.reading import RESULTS, dated, result, table
 
 
 def calibration() -> str:
@@ -32,7 +35,7 @@ def library_indexing() -> str:
         for row in found["index"]
     ]
     header = ["photos", "indexed per second", "network alone", "time outside the network", "peak memory"]
-    return dated(table(header, rows), found, "python benchmarks/library.py")
+    return dated(table(header, rows), found, "python -m benchmarks.speed.library")
 
 
 def library_queries() -> str:
@@ -60,7 +63,31 @@ def library_queries() -> str:
         "the time of listing them. An image of 30,000 × 30,000 pixels is refused in "
         f"{found['refusal']['milliseconds']:.1f} ms. The vectors are random."
     )
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/library.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.library")
+
+
+def search() -> str:
+    """What `seesay search` finds, and what comparing all pairs with one model or with the ensemble would."""
+    ensembles = result("ensembles")
+    together = ensembles["ensembles"]["shipped"]["rows"][-1]
+    rows: list[list[object]] = []
+    reports = [json.loads(path.read_text()) for path in sorted((RESULTS / "search").glob("*.json"))]
+    for report in reports:
+        found, data = report["search"], report["data"]
+        key = f"{data['name']}/{data['split']}"
+        time = f"{found['milliseconds']:.0f} ms"
+        rows.append([key, f"**search: {' + '.join(found['stages'])}**", *_recalls(found), time])
+        rows += [[key, f"`{name}`, all pairs", *_recalls(row), "–"] for name, row in found["beside"].items()]
+        if data["name"] == ensembles["data"] and "ensemble" not in found["beside"]:
+            rows.append([key, "`--ensemble shipped`, all pairs", *_recalls(together[data["split"]]["t2i"]), "–"])
+    header = ["data", "ranking", "R@1", "R@5", "R@10", "median", "time per query"]
+    commands = "` and `".join(report["command"] for report in reports)
+    return dated(table(header, rows), reports[0], commands)
+
+
+def _recalls(row: dict[str, Any]) -> list[str]:
+    median = row["median"]
+    return [*(f"{row[key]:.1f}" for key in ("r1", "r5", "r10")), "over 100" if median is None else f"{median:g}"]
 
 
 def cascade() -> str:
@@ -92,4 +119,4 @@ def cascade_precision() -> str:
     return dated(table(header, rows), found, "python benchmarks/calibration.py")
 
 
-TABLES = (calibration, library_indexing, library_queries, cascade, cascade_precision)
+TABLES = (calibration, library_indexing, library_queries, search, cascade, cascade_precision)

@@ -24,10 +24,27 @@ def dated(text: str, found: dict[str, Any], command: str) -> str:
     return f"{text}\nMeasured {found['date'][:10]} by `{command}`.\n"
 
 
+def compared(found: dict[str, Any]) -> str:
+    """The command that measures a task for several weights; those that do not ship lie where training writes them."""
+    names = " ".join(found["rows"])
+    split = "" if found["split"] == "test" else f" --split {found['split']}"
+    return f"python -m benchmarks.quality.compare {found['benchmark']} {names}{split}"
+
+
+def swept(name: str) -> str:
+    """The command that trains and measures a sweep."""
+    return f"python -m benchmarks.ablations.sweep benchmarks/ablations/{name}.toml"
+
+
+def typed(name: str) -> str:
+    """What to type for weights: a name, or the folder that training writes for those that do not ship."""
+    return name if (WEIGHTS / name).is_dir() else f"runs/{name}/weights"
+
+
 def measured(part: str, *, unshipped: bool = False) -> list[tuple[str, str, dict[str, Any]]]:
     """Name, data and report of all packaged weights that were measured in a part of the report.
 
-    `unshipped` adds those of which only the card is kept (benchmarks/unshipped.py).
+    `unshipped` adds those of which only the config.json is kept, in benchmarks/results/weights.
     """
     cards = sorted(WEIGHTS.glob("*/config.json"))
     if unshipped:

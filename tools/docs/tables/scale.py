@@ -4,7 +4,7 @@ import math
 
 from tables.reading import dated, result, table
 
-SCALE, SHARING = "python benchmarks/scale.py", "python benchmarks/sharing.py"
+SCALE, SHARING = "python -m benchmarks.speed.scale", "python -m benchmarks.speed.sharing"
 SIZES = (100_000, 10_000_000, 1_000_000_000)
 SERVER_BYTES = 256e9
 

@@ -1,11 +1,12 @@
-"""`seesay data`: look at a captioned collection before anything is learned from it."""
+"""`seesay data`: check a captioned collection before a model is trained on it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from seesay.cli.options import AsJson, Collection, Images
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 _SHOWN_OF_A_KIND = 5
 
-app = typer.Typer(help="Look at captioned collections.", no_args_is_help=True)
+app = typer.Typer(help="Check captioned collections.", no_args_is_help=True)
 
 
 @app.callback()
@@ -24,15 +25,18 @@ def _group() -> None:
 
 @app.command()
 def check(
-    source: Annotated[str, typer.Argument(metavar="PATH", help="A folder or file, or a name under SEESAY_DATA.")],
-    images: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the images lie, if not with the sentences.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, with every problem.")] = False,
+    source: Collection,
+    images: Images = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Say what a collection holds and what is missing or broken in it.
+    """Report what a collection holds, and what is missing or damaged.
 
-    Every image is opened. The exit code is 0 where all is well and 1 where something is missing or broken.
+    Every image is opened. The exit code is 1 if something is missing or damaged. With --json every problem is listed.
+
+    \b
+    Examples:
+        seesay data check flickr8k
+        seesay data check captions.csv --images photos --json
     """
     from rich.console import Console
 

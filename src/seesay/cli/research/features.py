@@ -6,32 +6,42 @@ from typing import Annotated
 
 import typer
 
+from seesay.cli.options import AsJson, Collection, Images, Ray, Split, Workers
+
 
 def features(
-    source: Annotated[str, typer.Argument(metavar="DATA", help="A collection: a path or a name under SEESAY_DATA.")],
-    images: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder of the pictures, where they lie elsewhere.")
-    ] = None,
-    split: Annotated[str, typer.Option(help="train, dev, test, or all.")] = "all",
+    source: Collection,
+    images: Images = None,
+    split: Split = "all",
     backbone: Annotated[
-        str, typer.Option(metavar="NAME", help="The network; an unknown name lists the known ones.")
+        str, typer.Option(metavar="NAME", help="The image network; an unknown name lists the known ones.")
     ] = "efficientnet-lite2",
     backbone_weights: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="State dict of a network that comes without weights.")
+        Path | None, typer.Option(metavar="FILE", help="The weights of a network that comes without any: a state dict.")
     ] = None,
     size: Annotated[
         int, typer.Option(min=0, metavar="PIXELS", help="Side of the network's input; 0 takes the network's own.")
     ] = 0,
-    crop: Annotated[str, typer.Option(help="squash, mirror or ten-crop.")] = "squash",
-    maps: Annotated[bool, typer.Option("--maps/--no-maps", help="Keep the final map too, for regions.")] = False,
-    workers: Annotated[int, typer.Option(min=0, metavar="N", help="Threads; 0 takes one per core.")] = 0,
-    ray: Annotated[
-        str | None,
-        typer.Option(metavar="local|auto", help="Compute on a Ray cluster: one on this machine, or the one there is."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a sentence.")] = False,
+    crop: Annotated[
+        str, typer.Option(metavar="NAME", help="The view of an image: squash, mirror or ten-crop.")
+    ] = "squash",
+    maps: Annotated[
+        bool, typer.Option("--maps/--no-maps", help="Keep the final feature map too, for models of regions.")
+    ] = False,
+    workers: Workers = 0,
+    ray: Ray = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Compute the features of every picture of a collection, once. Interrupted, it goes on where it was."""
+    """Compute the features of all images of a collection and keep them. Stopped, it continues where it was.
+
+    Every command that needs features computes those that are missing; this one does it ahead of time.
+
+    \b
+    Examples:
+        seesay features flickr8k
+        seesay features flickr8k --split test --maps
+        seesay features flickr8k --backbone vgg19 --backbone-weights vgg19.pt --crop ten-crop
+    """
     from seesay import data
     from seesay.cli.progress import progress_bar
     from seesay.images.extraction import FeatureStore, extract

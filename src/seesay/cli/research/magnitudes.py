@@ -1,4 +1,4 @@
-"""`seesay magnitudes`: which words and regions count most for a model (DVSA supplement, Table 1 and Figure 1)."""
+"""`seesay magnitudes`: the words and regions with the longest vectors (DVSA supplement, Table 1 and Figure 1)."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seesay.cli.options import AsJson, Data, Images, Model, Split
 from seesay.cli.pictures import require_drawable
 
 if TYPE_CHECKING:
@@ -15,27 +16,28 @@ if TYPE_CHECKING:
 
 
 def magnitudes(
-    data: Annotated[str, typer.Option("--data", "-d", help="A collection: a path or a name under SEESAY_DATA.")],
-    split: Annotated[str, typer.Option(help="train, dev, test, or all.")] = "test",
-    images: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder of the pictures, where they lie elsewhere.")
-    ] = None,
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
-    ] = "dvsa",
-    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Words, and regions, of each kind.")] = 20,
+    data: Data,
+    split: Split = "test",
+    images: Images = None,
+    model: Model = "dvsa",
+    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="How many words of each kind.")] = 20,
     min_count: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How often a word has to occur to be listed.")
+        int, typer.Option(min=1, metavar="N", help="List words that occur at least so often.")
     ] = 5,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw the longest and shortest regions.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """List the words whose vectors are longest and shortest, and draw such regions.
+    """List the words with the longest and the shortest vectors, and draw the regions with such vectors.
 
-    A length is counted in lengths of the sentence's average word. Words that can be seen should be long and words that
-    only hold a sentence together short, much as rare words have a high idf: the correlation of both is printed too.
+    Lengths are relative to the average word of the sentence. Words for visible things should be long and function words
+    short. The rank correlation of length and inverse document frequency (idf) is printed too.
+
+    \b
+    Examples:
+        seesay magnitudes -d flickr8k
+        seesay magnitudes -d flickr8k --split dev -n 40 -o regions.png
     """
     from seesay import data as collections
     from seesay.errors import SeesayError

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seesay.cli.options import AsJson
+
 if TYPE_CHECKING:
     from seesay.training.loop import Event
 
@@ -15,19 +17,29 @@ if TYPE_CHECKING:
 def train(
     recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A TOML file such as recipes/vse-flickr8k.toml.")],
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe. Repeatable.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="The run's folder; runs/NAME where none is given."),
+        typer.Option("--output", "-o", metavar="DIR", help="The folder of the run. Default: runs/NAME."),
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Begin anew instead of going on from a checkpoint.")] = False,
-    threads: Annotated[int, typer.Option(min=0, metavar="N", help="Threads of torch; 0 takes one per core.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start again instead of continuing from the checkpoint.")
+    ] = False,
+    threads: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Threads of PyTorch; 0 means one for each core.")
+    ] = 0,
+    as_json: AsJson = False,
 ) -> None:
-    """Train a model as a recipe says. Interrupted, the same command goes on as if it had never stopped.
+    """Train a model by a recipe. Stopped, the same command continues from the last checkpoint.
 
-    The folder receives the log, the checkpoint and `weights/`, which `seesay evaluate` and `seesay match -m` take.
+    The folder of the run gets the log, the checkpoint and `weights/`, which `seesay evaluate` and `seesay match -m`
+    take.
+
+    \b
+    Examples:
+        seesay train recipes/vse-flickr8k.toml
+        seesay train recipes/vse-flickr8k.toml --set stop.epochs=5 --set seed=2 -o runs/quick
     """
     from seesay.training.recipe import read_recipe
 

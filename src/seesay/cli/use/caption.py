@@ -1,68 +1,78 @@
-"""`seesay caption`: say what is in pictures."""
+"""`seesay caption`: say what is in photos."""
 
 import json
-import os
 import re
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seesay.cli.messages import warn
+from seesay.cli.options import AsJson, Model, Photos
+
 if TYPE_CHECKING:
-    from seesay.captioning.reranking import Reranker
-    from seesay.captioning.sentences import Caption
-    from seesay.captioning.settings import Sampling, Settings
-    from seesay.images.extraction import FeatureTable
-    from seesay.models.base import Captioner
-    from seesay.system.progress import Progress
+    from seesay.captioning.settings import Sampling
+    from seesay.verbs.captions import Captions
 
 
 def caption(
-    photos: Annotated[
-        list[Path], typer.Argument(metavar="PHOTO…", help="Pictures, and folders whose pictures are all taken.")
-    ],
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
-    ] = "mrnn",
-    n_best: Annotated[int, typer.Option("--n-best", "-n", min=1, metavar="N", help="Captions for each picture.")] = 1,
-    start: Annotated[str, typer.Option(metavar="WORDS", help='First words to continue, such as "a man in".')] = "",
+    photos: Photos,
+    model: Model = "mrnn",
+    n_best: Annotated[int, typer.Option("--n-best", "-n", min=1, metavar="N", help="Captions for each photo.")] = 1,
+    start: Annotated[str, typer.Option(metavar="WORDS", help='First words of the captions, such as "a man in".')] = "",
     max_length: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Words at which a caption is cut.", show_default=False)
     ] = None,
-    beam: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Beginnings that the search keeps; 1 is greedy.")
-    ] = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw the words instead of searching the best.")] = False,
+    beam: Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam search; 1 is greedy.")] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Sample the words instead of searching the best.")] = False,
     temperature: Annotated[
         float | None, typer.Option(metavar="T", help="With --sample: below 1 likely words come more often.")
     ] = None,
     top_k: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="With --sample: draw among the N likeliest words only.")
+        int | None, typer.Option(min=0, metavar="N", help="With --sample: only among the N most likely words.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="With --sample: draws the same again.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="With --sample: the same seed gives the same captions.")
+    ] = None,
     references: Annotated[
         str | None,
-        typer.Option(metavar="DATA", help="A captioned collection to rerank against: a path or a name."),
+        typer.Option(metavar="DATA", help="A captioned collection to rerank by: a path, or a name in SEESAY_DATA."),
     ] = None,
     rerank: Annotated[
-        bool, typer.Option("--rerank/--no-rerank", help="Prefer what people said about similar pictures.")
+        bool,
+        typer.Option("--rerank/--no-rerank", help="Prefer what people wrote about similar photos."),
     ] = True,
-    k: Annotated[int | None, typer.Option("--k", min=1, metavar="N", help="Similar pictures that count.")] = None,
-    m: Annotated[int | None, typer.Option("--m", min=1, metavar="N", help="Of their captions, the nearest N.")] = None,
-    metric: Annotated[str | None, typer.Option(metavar="NAME", help="Similarity of captions: cider or bleu.")] = None,
-    coco: Annotated[
-        Path | None, typer.Option("--coco", metavar="FILE", help="Write a COCO result file with the best captions.")
+    k: Annotated[
+        int | None, typer.Option("--k", min=1, metavar="N", help="Reranking: how many similar photos count.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
+    m: Annotated[
+        int | None, typer.Option("--m", min=1, metavar="N", help="Reranking: how many of their captions count.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Reranking: similarity of captions, cider or bleu.")
+    ] = None,
+    coco: Annotated[
+        Path | None, typer.Option("--coco", metavar="FILE", help="Write the best captions as a COCO result file.")
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Write the caption that fits each picture best.
+    """Write captions for photos.
 
-    A captioned collection (--references) makes captions better: of several candidates, those that agree with what
-    people said about similar pictures of it come first. Its features are computed once and kept.
+    With a captioned collection (--references) captions get better: those that agree with what people wrote about
+    similar photos of the collection come first. Its features are computed once and kept.
 
-    Of several captions (--n-best) each stands behind the logarithm of its probability and, where they are reranked,
-    its agreement with what people said. What is not given is as it was chosen for the weights.
+    Several captions (--n-best) are printed with their log probability and, where they are reranked, their consensus
+    score. Settings that are not given are those chosen for the weights.
+
+    \b
+    Examples:
+        seesay caption photo.jpg
+        seesay caption ~/Pictures --json
+        seesay caption photo.jpg -n 5 --references flickr8k
+        seesay caption photo.jpg --sample --temperature 0.7 --seed 1
     """
     from seesay.errors import SeesayError
 
@@ -71,72 +81,37 @@ def caption(
     if references is None:
         _refuse_alone({"--k": k, "--m": m, "--metric": metric}, "--references DATA")
     sampling = _read_sampling(sample, beam, temperature, top_k, seed)
+
+    from seesay.cli.progress import progress_bar
+    from seesay.verbs.captions import Captions
+    from seesay.verbs.captions import caption as write
+    from seesay.verbs.inputs import find_photos
+
     paths, failures = find_photos(photos)
     if coco is not None:
         _require_different_ids(paths)
-
-    from tempfile import TemporaryDirectory
-
-    from seesay.captioning.captions import caption_images, read_start
-    from seesay.captioning.settings import Settings
-    from seesay.cli.progress import progress_bar
-    from seesay.models.pretrained import load_captioner
-
-    captioner = load_captioner(model)
-    settings = Settings.of(captioner, beam=beam, candidates=beam, max_length=max_length, metric=metric, k=k, m=m)
-    read_start(captioner, start)  # refuse it before anything is computed
-    reranker = _read_references(captioner, references, settings, quiet=as_json) if references and rerank else None
-    if rerank and references is None and not sample:
-        typer.echo(
-            "seesay: the captions are not reranked: there is no captioned collection to compare them with\n"
-            "  try: --references DATA with a collection such as Flickr8K or a table of your own, or --no-rerank",
-            err=True,
-        )
-    with TemporaryDirectory(prefix="seesay-") as folder:
-        with progress_bar("features", quiet=as_json) as on_progress:
-            table, found, unusable = _features_of(paths, captioner, Path(folder), on_progress)
-        with progress_bar("captions", quiet=as_json) as on_progress:
-            captions = caption_images(
-                captioner, table, n_best=n_best, start=start, settings=settings, sampling=sampling, reranker=reranker,
-                on_progress=on_progress,
-            )  # fmt: skip
-    failures |= unusable
+    found = Captions(model, False, ()) if not paths else write(
+        paths, model=model, n_best=n_best, start=start, beam=beam, max_length=max_length, sampling=sampling,
+        references=references if rerank else None, metric=metric, k=k, m=m, skip_unusable=True,
+        bars=partial(progress_bar, quiet=as_json),
+    )  # fmt: skip
+    found = replace(found, failures={**{str(path): why for path, why in failures.items()}, **found.failures})
+    if found.images and rerank and references is None and not sample:
+        warn([_NOT_RERANKED])
+    warn(found.warnings)
     if coco is not None:
-        _write_coco(coco, found, captions)
+        _write_coco(coco, found)
     if as_json:
-        _print_json(model, reranker is not None, found, captions, failures)
+        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:
-        _print_sentences(found, captions, is_one=paths == photos and len(photos) == 1)
-        for why in failures.values():
-            typer.echo(f"seesay: {why}", err=True)
-    if failures:
+        _print_sentences(found, is_one=paths == photos and len(photos) == 1)
+        warn(found.failures.values())
+    if found.failures:
         raise typer.Exit(1)
 
 
-def find_photos(things: list[Path]) -> tuple[list[Path], dict[Path, str]]:
-    """The pictures that are meant, folders by the pictures below them, in order; and what cannot be looked into."""
-    from seesay.errors import SeesayError
-    from seesay.library.indexing.scan import scan
-    from seesay.library.types import Folder, as_path
-
-    paths: list[Path] = []
-    failures: dict[Path, str] = {}
-    for thing in things:
-        if not os.path.isdir(thing):  # noqa: PTH112 - which takes a sentence that is too long for a name
-            paths.append(thing)
-            continue
-        try:
-            listing = scan(Folder(thing.resolve()))
-        except SeesayError as error:
-            failures[thing] = error.what
-            continue
-        below = sorted(as_path(path).relative_to(thing.resolve()) for path in listing.files)
-        paths += [thing / path for path in below]
-        for folder, why in listing.unreadable.items():
-            failures[as_path(folder)] = f"cannot list {as_path(folder)}: {why}"
-        if not below:
-            failures[thing] = f"there are no pictures in {thing}"
-    return list(dict.fromkeys(paths)), failures
+_NOT_RERANKED = """the captions are not reranked: there is no captioned collection to compare them with
+  try: --references DATA with a collection such as Flickr8K or a table of your own, or --no-rerank"""
 
 
 def _read_sampling(
@@ -165,80 +140,22 @@ def _refuse_alone(options: dict[str, object], needed: str) -> None:
             raise SeesayError(f"{option} needs {needed.split()[0]}", hint=f"{needed} {option} {value}")
 
 
-def _read_references(captioner: "Captioner", source: str, settings: "Settings", *, quiet: bool) -> "Reranker":
-    from seesay import data
-    from seesay.captioning.reranking import Reranker
-    from seesay.cli.progress import progress_bar
-
-    collection = data.load(source)
-    with progress_bar(f"features of {collection.name}", quiet=quiet) as on_progress:
-        reranker = Reranker.of(captioner, collection, settings.metric, on_progress=on_progress)
-    if reranker.n_failed:
-        typer.echo(
-            f"seesay: {reranker.n_failed} pictures of {collection.name} are missing or damaged and were left out\n"
-            f"  try: seesay data check {source}",
-            err=True,
-        )
-    return reranker
-
-
-def _features_of(
-    paths: list[Path], captioner: "Captioner", folder: Path, on_progress: "Progress"
-) -> tuple["FeatureTable", list[Path], dict[Path, str]]:
-    """The features of the pictures that can be used, which these are, and why the others cannot."""
-    from seesay.images.extraction import FeatureStore, FeatureTable, extract
-
-    # A vector a picture is worth keeping for the next time; the maps of somebody's photos would fill the disk.
-    root = None if captioner.outputs == ("pooled",) else folder
-    store = FeatureStore(captioner.feature_spec, root=root, outputs=captioner.outputs)
-    done = extract(paths, store, on_progress=on_progress)
-    usable = [(path, key) for path in paths if (key := done.keys[path])]
-    return FeatureTable(store, [key for _, key in usable]), [path for path, _ in usable], done.failures
-
-
-def _print_sentences(photos: list[Path], captions: list[list["Caption"]], *, is_one: bool) -> None:
-    for photo, own in zip(photos, captions, strict=True):
-        if len(own) == 1:
-            typer.echo(own[0].text if is_one else f"{photo}: {own[0].text}")
+def _print_sentences(found: "Captions", *, is_one: bool) -> None:
+    for image in found:
+        if len(image.captions) == 1:
+            typer.echo(image.text if is_one else f"{image.name}: {image.text}")
             continue
         if not is_one:
-            typer.echo(f"{photo}:")
-        for each in own:
+            typer.echo(f"{image.name}:")
+        for each in image.captions:
             agreement = "" if each.consensus is None else f"  {each.consensus:7.3f}"
             typer.echo(f"{each.log_prob:8.2f}{agreement}  {each.text}")
 
 
-def _print_json(
-    model: str, reranked: bool, photos: list[Path], captions: list[list["Caption"]], failures: dict[Path, str]
-) -> None:
-    rows = [
-        {
-            "photo": str(photo),
-            "captions": [
-                {
-                    "caption": each.text,
-                    "log_prob": round(each.log_prob, 4),
-                    **({} if each.consensus is None else {"consensus": round(each.consensus, 4)}),
-                    **({} if each.finished else {"cut": True}),
-                }
-                for each in own
-            ],
-        }
-        for photo, own in zip(photos, captions, strict=True)
-    ]
-    report = {
-        "model": model,
-        "reranked": reranked,
-        "photos": rows,
-        "failures": {str(path): why for path, why in failures.items()},
-    }
-    typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
-
-
-def _write_coco(path: Path, photos: list[Path], captions: list[list["Caption"]]) -> None:
+def _write_coco(path: Path, found: "Captions") -> None:
     from seesay.system.files import replace_atomically
 
-    rows = [{"image_id": coco_id(photo), "caption": own[0].text} for photo, own in zip(photos, captions, strict=True)]
+    rows = [{"image_id": coco_id(Path(image.name)), "caption": image.text} for image in found]
     with replace_atomically(path) as temporary:
         temporary.write_text(json.dumps(rows, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""`seesay demo`: what seesay does, on photos that came with it."""
+"""`seesay demo`: what seesay does, on the sample photos."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from seesay.library.library import Library
     from seesay.library.types import Photo
-    from seesay.web.seeing import Seer
+    from seesay.web.photo_models import PhotoModels
 
 QUERIES = ("a cup of coffee on a table", "a close up of a cat", "espresso")
 CAPTIONED = ("cat.jpg", "coffee.jpg", "photographer.jpg")
@@ -16,31 +16,37 @@ EXPLAINED = ("photographer.jpg", "a man with a camera on a tripod")
 
 
 def demo(
-    serve: Annotated[bool, typer.Option("--serve", help="Show the photos as a web page until Ctrl-C.")] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Of that page.")] = 8765,
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the photos as a web page until Ctrl-C.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="The port of the web page.")] = 8765,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Draw what the words speak of: PNG, JPEG or WebP."),
+        typer.Option("--output", "-o", metavar="FILE", help="Draw the regions of the words: PNG, JPEG or WebP."),
     ] = None,
 ) -> None:
-    """Search, caption and explain a few sample photos, which came with seesay and are free. Nothing is kept."""
+    """Search, caption and explain the sample photos that come with seesay. Nothing is kept.
+
+    \b
+    Examples:
+        seesay demo
+        seesay demo --serve
+    """
     from tempfile import TemporaryDirectory
 
     import seesay
-    from seesay.cli.use.index import progress_when_needed
+    from seesay.cli.progress import progress_when_needed
     from seesay.library.library import Library
-    from seesay.web.seeing import Seer
+    from seesay.web.photo_models import PhotoModels
 
     samples = Path(seesay.__file__).parent / "samples"
     with TemporaryDirectory(prefix="seesay-demo-") as folder, Library(folder, model="vse") as library:
         with progress_when_needed("indexing the sample photos", quiet=False) as on_progress:
             done = library.index(samples, on_progress=on_progress)
         typer.echo(f"{done.n_found} sample photos in {samples}")
-        seer = Seer(library)
+        models = PhotoModels(library)
         photos = {photo.path.name: photo for photo in library.latest(1000)}
         _search(library)
-        _caption(seer, photos)
-        _explain(seer, photos, output)
+        _caption(models, photos)
+        _explain(models, photos, output)
         if serve:
             _serve(library, port)
         else:
@@ -55,20 +61,20 @@ def _search(library: "Library") -> None:
             typer.echo(f"{score}  {result.path.name}")
 
 
-def _caption(seer: "Seer", photos: "dict[str, Photo]") -> None:
+def _caption(models: "PhotoModels", photos: "dict[str, Photo]") -> None:
     typer.echo(f"\n$ seesay caption {' '.join(CAPTIONED)}")
     for name in CAPTIONED:
-        model, captions = seer.captions(photos[name], 1)
+        model, captions = models.captions(photos[name], 1)
         if model is None:
             typer.echo("seesay: no weights that write captions are installed", err=True)
             return
         typer.echo(f"{name}: {captions[0].text}")
 
 
-def _explain(seer: "Seer", photos: "dict[str, Photo]", output: Path | None) -> None:
+def _explain(models: "PhotoModels", photos: "dict[str, Photo]", output: Path | None) -> None:
     name, sentence = EXPLAINED
     typer.echo(f'\nWhat "{sentence}" speaks of in {name}:')
-    words = [word for word in seer.explain(photos[name], sentence) if word.heat is not None]
+    words = [word for word in models.explain(photos[name], sentence) if word.heat is not None]
     for word in words:
         likely = "" if word.probability is None else f"{100 * word.probability:3.0f} %  "
         typer.echo(f"{word.text:<8}  {likely}{word.place}")

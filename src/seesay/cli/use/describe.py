@@ -1,54 +1,57 @@
-"""`seesay describe`: say what is in the regions of a picture."""
+"""`seesay describe`: say what is in the regions of a photo."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seesay.cli.options import AsJson, Model, Photo, Regions
 from seesay.cli.pictures import require_drawable
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-
-    from seesay.grounding.describing import Described, Retrieved
+    from seesay.verbs.descriptions import Description
+    from seesay.verbs.results import Box
 
 
 def describe(
-    photo: Annotated[Path, typer.Argument(metavar="PHOTO", help="A picture.")],
+    photo: Photo,
     box: Annotated[
         list[str] | None,
-        typer.Option("--box", "-b", metavar="X,Y,W,H", help="A region in pixels, instead of salient ones; repeatable."),
+        typer.Option("--box", "-b", metavar="X,Y,W,H", help="A region of your own, in pixels. Repeatable."),
     ] = None,
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
-    ] = "dvsa-captions",
+    model: Model = "dvsa-captions",
     n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Salient regions, at most.")] = 5,
     phrases: Annotated[
-        int, typer.Option(min=1, metavar="N", help="For each, where weights find phrases that people have written.")
+        int, typer.Option(min=1, metavar="N", help="Phrases for each region, where they are found and not written.")
     ] = 3,
     salience: Annotated[
-        str, typer.Option(metavar="WEIGHTS", help="Weights that say which regions are salient and which phrases fit.")
+        str, typer.Option(metavar="WEIGHTS", help="Weights that choose the salient regions and the phrases that fit.")
     ] = "dvsa",
-    regions: Annotated[
-        str, typer.Option(metavar="SCHEME", help="Regions to choose from: search-N, windows-N or grid-RxC.")
-    ] = "search-100",
+    regions: Regions = "search-100",
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Where to draw: PHOTO-described.png here, or with --json nowhere."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to draw. Default: PHOTO-described.png; with --json nowhere.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Say what is in the salient regions of a picture, or in regions of one's own.
+    """Describe the salient regions of a photo, or regions of your own.
 
-    A captioner writes a phrase for each (dvsa-captions). It learned from phrases that were laid on regions by a model
-    which has seen no box itself, and it sees a region beside the whole: read what it says as a guess. A model of
-    phrases (hmlstm) finds several for each, that differ, among those that people wrote of the photos it learned from.
+    dvsa-captions writes a phrase for each region. It was trained on phrases whose regions another model had chosen, not
+    people: take its phrases as guesses. hmlstm finds several different phrases for each region among those that people
+    wrote about its training photos.
+
+    \b
+    Examples:
+        seesay describe photo.jpg
+        seesay describe photo.jpg --box 10,20,200,150 --json
+        seesay describe photo.jpg -m hmlstm --phrases 5
     """
-    from seesay.grounding.phrases import has_phrases
     from seesay.images.io import open_image
     from seesay.images.proposals import searched
 
@@ -57,141 +60,52 @@ def describe(
     if output is not None:
         require_drawable(output)
     searched(regions)
-    _require_able(model)
-    picture = open_image(photo)
-    own = [_read_box(text, picture) for text in box or ()]
-    found: Sequence[Described | Retrieved]
-    if has_phrases(model):
-        found = _retrieve(model, salience, picture, own, n, phrases, regions)
-    else:
-        found = _write(model, salience, picture, own, n, regions)
+
+    from seesay.verbs.descriptions import describe as find
+    from seesay.verbs.descriptions import require_able
+
+    require_able(model)
+    size = open_image(photo).size
+    own = [_read_box(text, size) for text in box or ()]
+    found = find(photo, own, model=model, n=n, n_phrases=phrases, salience=salience, regions=regions)
     if output is not None:
-        _draw(output, picture, found)
+        from seesay.drawing.sheets import save_picture
+
+        save_picture(found.draw(), output)
     if as_json:
-        _print_json(model, photo, picture, found, output)
+        drawn = {"picture": str(output)} if output is not None else {}
+        typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
     else:
-        _print_table(found, picture)
+        _print_table(found)
         typer.echo(f"drawn in {output}", err=True)
 
 
-def _require_able(model: str) -> None:
-    """Refuse weights that neither write phrases nor find them, and name those that do."""
-    from seesay.errors import SeesayError
-    from seesay.grounding.phrases import has_phrases
-    from seesay.models.weights import Weights, find, installed
-
-    def is_able(weights: Weights) -> bool:
-        return weights.about["family"] == "dvsa-captions" or has_phrases(weights.folder)
-
-    if not is_able(find(model)):
-        able = [weights.name for weights in installed() if is_able(weights)]
-        raise SeesayError(f"{find(model).name} describes no regions", allowed=able, hint="seesay models")
-
-
-def _write(
-    model: str, salience: str, picture: "Image", own: list[tuple[float, float, float, float]], n: int, regions: str
-) -> "list[Described]":
-    import numpy as np
-
-    from seesay.grounding.describing import describe_boxes, describe_picture
-    from seesay.models.aligner import load_aligner
-    from seesay.models.dvsa_captions import load_describer
-
-    describer = load_describer(model)
-    if own:
-        return describe_boxes(describer, describer.features([picture]), np.array(own, np.float32))
-    return describe_picture(describer, load_aligner(salience), picture, n=n, regions=regions)
-
-
-def _retrieve(
-    model: str,
-    salience: str,
-    picture: "Image",
-    own: list[tuple[float, float, float, float]],
-    n: int,
-    n_phrases: int,
-    regions: str,
-) -> "list[Retrieved]":
-    import numpy as np
-
-    from seesay.grounding.describing import retrieve_boxes, retrieve_picture
-    from seesay.grounding.phrases import load_bank
-    from seesay.models.aligner import load_aligner
-
-    finder, bank = load_bank(model)
-    if own:
-        return retrieve_boxes(finder, bank, finder.features([picture]), np.array(own, np.float32), n_phrases)
-    aligner = load_aligner(salience)
-    return retrieve_picture(finder, bank, aligner, picture, n=n, n_phrases=n_phrases, regions=regions)
-
-
-def _read_box(text: str, picture: "Image") -> tuple[float, float, float, float]:
-    """A box in pixels as fractions of the picture."""
+def _read_box(text: str, size: tuple[int, int]) -> "Box":
+    """A box in pixels as fractions of the photo."""
     from seesay.errors import SeesayError
 
-    allowed = f"left,top,width,height in pixels, inside the {picture.width} x {picture.height} of the picture"
+    photo_width, photo_height = size
+    allowed = f"left,top,width,height in pixels, inside the {photo_width} x {photo_height} of the picture"
     try:
         x, y, width, height = (float(part) for part in text.split(","))
     except ValueError as error:
         raise SeesayError(f"the box {text!r}", allowed=allowed, hint="--box 10,20,100,80") from error
-    inside = x >= 0 and y >= 0 and x + width <= picture.width and y + height <= picture.height
+    inside = x >= 0 and y >= 0 and x + width <= photo_width and y + height <= photo_height
     if not (inside and width >= 1 and height >= 1):
         raise SeesayError(f"the box {text!r}", allowed=allowed, hint="--box 10,20,100,80")
-    return x / picture.width, y / picture.height, (x + width) / picture.width, (y + height) / picture.height
+    return x / photo_width, y / photo_height, (x + width) / photo_width, (y + height) / photo_height
 
 
-def _draw(output: Path, picture: "Image", found: "Sequence[Described | Retrieved]") -> None:
-    from seesay.drawing.overlay import Mark, colour_of, draw_boxes, fit
-    from seesay.drawing.sheets import save_picture
-
-    marks = [Mark(row.box, " ".join(row.words), colour_of(place)) for place, row in enumerate(found)]
-    save_picture(draw_boxes(fit(picture, 960), marks), output)
-
-
-def _pixels(row: "Described | Retrieved", picture: "Image") -> list[int]:
-    """Left, top, width and height."""
-    left, top, right, bottom = row.box
-    x, y = round(left * picture.width), round(top * picture.height)
-    return [x, y, round(right * picture.width) - x, round(bottom * picture.height) - y]
-
-
-def _print_json(
-    model: str, photo: Path, picture: "Image", found: "Sequence[Described | Retrieved]", output: Path | None
-) -> None:
-    rows = [
-        {**_said(row), "box": [round(edge, 4) for edge in row.box], "pixels": _pixels(row, picture)} for row in found
-    ]
-    report: dict[str, Any] = {"model": model, "photo": str(photo), "size": list(picture.size), "regions": rows}
-    if output is not None:
-        report["picture"] = str(output)
-    typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
-
-
-def _said(row: "Described | Retrieved") -> dict[str, Any]:
-    from seesay.grounding.describing import Retrieved
-
-    if isinstance(row, Retrieved):
-        return {"phrases": [{"text": phrase.text, "score": round(phrase.score, 4)} for phrase in row.phrases]}
-    return {
-        "caption": row.caption.text,
-        "log_prob": round(row.caption.log_prob, 4),
-        "fit": None if row.fit is None else round(row.fit, 4),
-    }
-
-
-def _print_table(found: "Sequence[Described | Retrieved]", picture: "Image") -> None:
+def _print_table(found: "Description") -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
-
-    from seesay.grounding.describing import Retrieved
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("region", overflow="fold")
     for column in ("left", "top", "width", "height"):
         table.add_column(column, justify="right")
     for row in found:
-        edges = [Text(str(edge), style="dim") for edge in _pixels(row, picture)]
-        several = [phrase.text for phrase in row.phrases] if isinstance(row, Retrieved) else [row.caption.text]
-        table.add_row(Text("\n".join(several)), *edges)
+        edges = [Text(str(edge), style="dim") for edge in found.pixels(row)]
+        table.add_row(Text("\n".join(row.phrases)), *edges)
     Console().print(table)

@@ -1,4 +1,4 @@
-"""`seesay explain`: where in a picture, and on which words of a sentence, a match rests."""
+"""`seesay explain`: where in an image, and on which words of a sentence, a match rests."""
 
 import json
 from pathlib import Path
@@ -9,18 +9,23 @@ import typer
 from seesay.cli.pictures import require_drawable
 
 if TYPE_CHECKING:
-    from seesay.explainers.explaining import Explanation
+    from seesay.explainers.explanation import Explanation
 
 
 def explain(
-    photo: Annotated[Path, typer.Argument(metavar="PHOTO", help="A picture.")],
-    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="What is said about it.")],
+    photo: Annotated[Path, typer.Argument(metavar="PHOTO", help="A photo.")],
+    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="A sentence about it.")],
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="How: excitation, contrastive, alignment, or attention.")
-    ] = "contrastive",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The explainer: contrastive, excitation, alignment, attention, or another that is installed "
+            "(default: the first that the weights' model lists).",
+        ),
+    ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder; those of the method."),
+        typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (default: the method's own)."),
     ] = None,
     beside: Annotated[
         str | None,
@@ -38,34 +43,40 @@ def explain(
 ) -> None:
     """Show what a match rests on: heat on the photo, weights on the words.
 
-    Excitation follows back what has excited the match score of an identifier; contrastive takes off what has excited
-    the opposite. Alignment shows where each word's own vector fits the picture. Attention shows where sm-LSTM looks at
-    each of its steps, with the two words that it reads.
+    Excitation follows back what has excited the match score of an identifier; contrastive subtracts what has excited
+    the negated score. Alignment shows where the vector of each word fits the photo. Attention shows where sm-LSTM
+    attends at each of its steps, with the two most attended words.
+
+    \b
+    Examples:
+        seesay explain photo.jpg "a dog runs through the grass"
+        seesay explain photo.jpg "a red ball" --method alignment -o why.png
+        seesay explain photo.jpg "a red ball" --method attention --json
     """
     from seesay.errors import SeesayError
-    from seesay.explainers.explaining import METHODS
     from seesay.explainers.explaining import explain as find
+    from seesay.explainers.registry import choose_explainer, default_weights, explainer_names, find_explainer
     from seesay.images.io import open_image
     from seesay.models.pretrained import load
 
-    if method not in METHODS:
-        raise SeesayError(f"there is no method {method!r}", allowed=METHODS, hint="--method contrastive")
-    if beside is not None and method != "attention":
-        raise SeesayError("--beside draws the steps of two models", allowed="with --method attention")
+    chosen = model or default_weights(method)
     if output is None and not as_json:
         output = Path(f"{photo.stem}-explain.png")
     if output is not None:
         require_drawable(output)
     picture = open_image(photo)
-    chosen = model or METHODS[method]
     matcher = load(chosen)
-    found = find(matcher, matcher.features([picture]), sentence, method)
+    explainer = choose_explainer(matcher, method)
+    if beside is not None and not explainer.has_steps:
+        able = [name for name in explainer_names() if find_explainer(name).has_steps]
+        raise SeesayError("--beside draws the steps of two models", allowed=f"with --method {' or '.join(able)}")
+    found = find(matcher, matcher.features([picture]), sentence, explainer.name)
     if not any(word in matcher.tokenizer for word in found.words):
         typer.echo(f"seesay: {chosen} knows no word of {sentence!r}: its weights mean nothing", err=True)
     rows = [(matcher, found)]
     if beside is not None:
         other = load(beside)
-        rows.append((other, find(other, other.features([picture]), sentence, method)))
+        rows.append((other, find(other, other.features([picture]), sentence, explainer.name)))
     if output is not None:
         from seesay.drawing.saliency import draw_explanation, draw_steps
         from seesay.drawing.sheets import save_picture

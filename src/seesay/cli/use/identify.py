@@ -28,32 +28,38 @@ def identify(
         ),
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="How the drawing explains: excitation or contrastive.")
-    ] = "contrastive",
+        str | None,
+        typer.Option(metavar="NAME", help="The explainer of the drawing (default: the first that the model lists)."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Rank pictures by how probable it is that a description was written for them.
 
     The choice is a probability among the pictures given here, of which one is taken to be the right one. The match
     looks at each picture alone, and takes a description to be as likely right as wrong. Both are calibrated.
+
+    \b
+    Examples:
+        seesay identify "a man with a camera" ~/Pictures
+        seesay identify "a cup of coffee" a.jpg b.jpg c.jpg -o why.png
     """
-    from seesay.cli.use.caption import find_photos
     from seesay.errors import SeesayError
+    from seesay.verbs.inputs import find_photos
 
     if output is not None:
         require_drawable(output)
-    if method not in ("excitation", "contrastive"):
-        raise SeesayError(f"there is no method {method!r} here", allowed=["excitation", "contrastive"])
     paths, failures = find_photos(photos)
 
     import torch
 
     from seesay.cli.progress import progress_bar
+    from seesay.explainers.registry import choose_explainer
     from seesay.images.extraction import FeatureStore, FeatureTable, extract
     from seesay.models.identifier import load_identifier
     from seesay.text.tokens import tokenize
 
     identifier = load_identifier(model)
+    explainer = choose_explainer(identifier, method)  # an unknown one is told before anything is computed
     words = tokenize(sentence)
     if not words:
         raise SeesayError(f"the description {sentence!r} has no words")
@@ -73,7 +79,7 @@ def identify(
     order = logits.argsort(descending=True, stable=True).tolist()[:n]
     rows = [(usable[place][0], float(choice[place]), float(match[place])) for place in order]
     if output is not None:
-        _draw(identifier, sentence, rows, method, output)
+        _draw(identifier, sentence, rows, explainer.name, output)
     if as_json:
         found = [{"photo": str(path), "choice": round(p, 4), "match": round(q, 4)} for path, p, q in rows]
         report = {
@@ -96,7 +102,11 @@ def identify(
 
 
 def _draw(
-    identifier: "Identifier", sentence: str, rows: list[tuple[Path, float, float]], method: str, output: Path
+    identifier: "Identifier",
+    sentence: str,
+    rows: list[tuple[Path, float, float]],
+    method: str,
+    output: Path,
 ) -> None:
     from seesay.drawing.saliency import draw_identification
     from seesay.drawing.sheets import save_picture

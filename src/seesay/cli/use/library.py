@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
-from seesay.cli.use.index import Place, complain, describe, printable, progress_when_needed
+from seesay.cli.messages import complain, describe
+from seesay.cli.options import Place
+from seesay.cli.progress import progress_when_needed
+from seesay.system.names import printable
 from seesay.system.remote import as_url
 
 app = typer.Typer(help="See what the library of photos holds, and mend it.", no_args_is_help=True)
@@ -17,7 +20,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text
 
 @app.command()
 def status(library: Place = None, as_json: AsJson = False) -> None:
-    """Say where the library is, what is in it, and whether it fits the installed weights."""
+    """Say where the library is, what is in it, and whether it fits the installed weights.
+
+    \b
+    Examples:
+        seesay library status
+        seesay library status --json
+    """
     from seesay.library.indexing.places import exists
     from seesay.library.library import Library
 
@@ -72,7 +81,13 @@ def failures(
     library: Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the files that could not be used, with the reasons; they are tried again when they change."""
+    """List the files that could not be used, with the reasons; they are tried again when they change.
+
+    \b
+    Examples:
+        seesay library failures
+        seesay library failures ~/Pictures/2019 --json
+    """
     from seesay.library.library import Library
 
     with Library(library) as opened:
@@ -92,7 +107,12 @@ def forget(
     folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Folders that need not exist any more.")],
     library: Place = None,
 ) -> None:
-    """Remove folders from the library; the photos themselves stay where they are."""
+    """Remove folders from the library; the photos themselves stay where they are.
+
+    \b
+    Examples:
+        seesay library forget ~/Pictures/old
+    """
     from seesay.library.library import Library
 
     with Library(library) as opened:
@@ -115,6 +135,11 @@ def rebuild(
     """Encode every photo again: after a change of weights, or where the library is damaged.
 
     Stopped in the middle, `seesay index` goes on where it was.
+
+    \b
+    Examples:
+        seesay library rebuild
+        seesay library rebuild ~/Pictures --model vse
     """
     from seesay.library.indexing.places import library_place
     from seesay.library.library import Library

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seesay.cli.pictures import Images
+from seesay.cli.options import AsJson, Collection, Images, Model, Seed, Split
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from seesay.data import Collection
+    from seesay.data import Collection as Captioned
     from seesay.drawing.maps import Map
     from seesay.models.base import Matcher
 
@@ -19,23 +19,27 @@ _PAGES = (".html", ".htm")
 
 
 def map(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A collection by path or name (seesay data).")],
+    data: Collection,
     images: Images = None,
-    split: Annotated[str, typer.Option(help="train, dev, test, or all.")] = "test",
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="WEIGHTS", help="A joint embedding by name or folder.")
-    ] = "vse",
-    n: Annotated[int, typer.Option("--n", "-n", min=2, max=1000, metavar="N", help="Pictures, chosen at random.")] = 60,
+    split: Split = "test",
+    model: Model = "vse",
+    n: Annotated[int, typer.Option("--n", "-n", min=2, max=1000, metavar="N", help="Photos, chosen at random.")] = 60,
     output: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="map.png and map.html here; .html is the page with zoom."),
+        typer.Option("--output", "-o", metavar="FILE", help="A picture, or an HTML page with zoom; default: both."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Chooses the pictures and the layout.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print places as JSON.")] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
 ) -> None:
-    """Draw a map of pictures joined to their sentences, as t-SNE lays their vectors out.
+    """Draw photos and their sentences on a map, by t-SNE of their vectors in a joint embedding.
 
-    Short lines say that a picture and its sentences have found each other. Distances across the map mean little.
+    A line joins each photo to its own sentences; short lines mean that the model brings both together. Distances across
+    the map mean little.
+
+    \b
+    Examples:
+        seesay map flickr8k
+        seesay map flickr8k -n 200 --split dev -o map.html
     """
     from seesay.cli.pictures import require_drawable
     from seesay.drawing.maps import draw_map, mean_line, write_map
@@ -69,7 +73,7 @@ def map(
         typer.echo(f"drawn in {path}", err=True)
 
 
-def _choose(name: str, images: Path | None, split: str, n: int, seed: int) -> "Collection":
+def _choose(name: str, images: Path | None, split: str, n: int, seed: int) -> "Captioned":
     """Some pictures of a collection, in its order."""
     from dataclasses import replace
 
@@ -87,7 +91,7 @@ def _choose(name: str, images: Path | None, split: str, n: int, seed: int) -> "C
     return replace(collection, items=tuple(with_picture[place] for place in sorted(drawn)))
 
 
-def _lay_out(chosen: "Collection", model: str, seed: int, *, quiet: bool) -> tuple["Matcher", "Map"]:
+def _lay_out(chosen: "Captioned", model: str, seed: int, *, quiet: bool) -> tuple["Matcher", "Map"]:
     import numpy as np
     import torch
 
@@ -116,7 +120,7 @@ def _lay_out(chosen: "Collection", model: str, seed: int, *, quiet: bool) -> tup
     return matcher, lay_out(pictures.double().numpy(), texts.double().numpy(), owner.tolist(), seed=seed)
 
 
-def _print_json(chosen: "Collection", found: "Map", model: str, lines: list[float], outputs: list[Path]) -> None:
+def _print_json(chosen: "Captioned", found: "Map", model: str, lines: list[float], outputs: list[Path]) -> None:
     rows = [
         {
             "picture": item.name,

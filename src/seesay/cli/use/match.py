@@ -1,22 +1,26 @@
-"""`seesay match`: how well sentences fit pictures."""
+"""`seesay match`: how well sentences fit photos."""
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from seesay.cli.messages import warn
+from seesay.cli.options import AsJson, Model
+
+if TYPE_CHECKING:
+    from seesay.verbs.matching import Matches
 
 
 def match(
     things: Annotated[
         list[str],
         typer.Argument(
-            metavar="PHOTO… SENTENCE…", help="Pictures and sentences in any order: what exists as a file is a picture."
+            metavar="PHOTO… SENTENCE…", help="Photos and sentences in any order: the name of a file is a photo."
         ),
     ],
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
-    ] = "vse",
+    model: Model = "vse",
     ensemble: Annotated[
         str | None,
         typer.Option(
@@ -24,12 +28,18 @@ def match(
             help="Instead of one model: shipped, or the folder of an ensemble.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Score every sentence against every picture, the best sentence of a picture first.
+    """Score every sentence against every photo, and print the best sentence of each photo first.
 
-    The score is the model's own: for a joint embedding the cosine, from -1 to 1. Shares say how the sentences given
-    here divide a picture among themselves; they are no absolute probabilities.
+    The score is the model's own; for a joint embedding it is the cosine, from -1 to 1. The shares of the sentences of a
+    photo sum to 100 %; they are relative to the sentences given here.
+
+    \b
+    Examples:
+        seesay match photo.jpg "a dog runs" "a red bus"
+        seesay match a.jpg b.jpg "a cat" "a cup of coffee" --json
+        seesay match photo.jpg "a dog runs" "a red bus" --ensemble shipped
     """
     from seesay.errors import SeesayError
 
@@ -43,32 +53,17 @@ def match(
     if not sentences:
         raise SeesayError("there is no sentence to match", hint=f'seesay match {photos[0]} "a dog runs" "a red bus"')
 
-    from seesay.models.pretrained import load
-    from seesay.text.tokens import tokenize
+    from seesay.verbs.matching import match as score
 
-    if ensemble is not None:
-        from seesay.cli.ensembles import open_ensemble
-
-        together = open_ensemble(ensemble)
-        model, matcher = together.name, load(together.members[0].name)
-        scores = together.match(photos, sentences)
-        shares = scores.softmax(1)  # its weights were chosen by this very likelihood
-    else:
-        matcher = load(model)
-        scores = matcher.match(photos, sentences)  # (n_photos, n_sentences)
-        shares = (scores / matcher.temperature).softmax(1)
-    for sentence in sentences:
-        if not any(word in matcher.tokenizer for word in tokenize(sentence)):
-            typer.echo(f"seesay: {model} knows no word of {sentence!r}: its score means nothing", err=True)
+    found = score(photos, sentences, model=model, ensemble=ensemble)
+    warn(found.warnings)
     if as_json:
-        rows = [
-            {"photo": str(photo), "sentence": sentence, "score": round(float(s), 4), "share": round(float(p), 4)}
-            for photo, row, share in zip(photos, scores, shares, strict=True)
-            for sentence, s, p in zip(sentences, row, share, strict=True)
-        ]
-        typer.echo(json.dumps({"model": model, "matches": rows}, indent=2, ensure_ascii=False))
-        return
+        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+    else:
+        _print_table(found)
 
+
+def _print_table(found: "Matches") -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -78,14 +73,14 @@ def match(
     table.add_column("sentence", overflow="fold")
     table.add_column("score", justify="right")
     table.add_column("share", justify="right")
-    for photo, row, share in zip(photos, scores, shares, strict=True):
-        for rank, place in enumerate(row.argsort(descending=True).tolist()):
-            style = "bold" if rank == 0 and len(sentences) > 1 else ""
+    for place, image in enumerate(found.images):
+        for rank, (sentence, score, share) in enumerate(found.ranked(place)):
+            style = "bold" if rank == 0 and len(found.sentences) > 1 else ""
             table.add_row(
-                Text(str(photo) if rank == 0 else ""),
-                Text(sentences[place], style=style),
-                Text(f"{float(row[place]):.3f}", style=style),
-                Text(f"{100 * float(share[place]):.0f} %", style="dim"),
+                Text(image.name if rank == 0 else ""),
+                Text(sentence, style=style),
+                Text(f"{score:.3f}", style=style),
+                Text(f"{100 * share:.0f} %", style="dim"),
             )
     Console().print(table)
 

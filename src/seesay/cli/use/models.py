@@ -1,15 +1,23 @@
-"""`seesay models`: what is installed, and how good it is."""
+"""`seesay models`: the installed weights and their figures."""
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from seesay.cli.options import AsJson
+
 
 def models(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """List the trained weights that came with the package, with their measured figures."""
+    """List the installed weights with their measured figures.
+
+    \b
+    Examples:
+        seesay models
+        seesay models --json
+    """
     from seesay.models.pretrained import installed
 
     found = installed()

@@ -1,4 +1,4 @@
-"""`seesay neighbours`: which pictures look alike to a captioner, and which to the network below it (m-RNN Figure 3)."""
+"""`seesay neighbours`: the nearest photos by a captioner's feature and by its network's (m-RNN Figure 3)."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seesay.cli.pictures import Images, Split, Within, find_pictures, require_drawable
+from seesay.cli.options import AsJson, Images, Model, Output, Split, Within
+from seesay.cli.pictures import find_pictures, require_drawable
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,23 +29,24 @@ class _Near:
 
 
 def neighbours(
-    photos: Annotated[list[Path], typer.Argument(metavar="PHOTO…", help="The pictures whose neighbours are wanted.")],
+    photos: Annotated[list[Path], typer.Argument(metavar="PHOTO…", help="Photos to find neighbours of.")],
     within: Within,
     images: Images = None,
     split: Split = "all",
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="WEIGHTS", help="A captioner by name or folder (seesay models).")
-    ] = "mrnn",
-    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Neighbours of each kind.")] = 5,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw them: a PNG, JPEG or WebP file.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    model: Model = "mrnn",
+    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Neighbours by each feature.")] = 5,
+    output: Output = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Find the pictures that are nearest to a photo, as a captioner sees them and as its network does.
+    """Find the nearest photos of a collection, by the captioner's feature and by its network's own.
 
-    The captioner's refined feature keeps what matters for a sentence; the original feature is the network's own, which
-    was trained to tell objects apart. Nearness is the cosine. The photo itself is no neighbour of its own.
+    The captioner's feature (refined) was trained for sentences, the network's (original) for classifying objects. Both
+    are compared by their cosine. The photo itself is left out.
+
+    \b
+    Examples:
+        seesay neighbours photo.jpg --in flickr8k --split test
+        seesay neighbours a.jpg b.jpg --in ~/Pictures -n 3 -o neighbours.png
     """
     from seesay.cli.progress import progress_bar
     from seesay.errors import SeesayError

@@ -1,4 +1,4 @@
-"""`seesay regions`: the regions of a whole collection that look most like what a few words say."""
+"""`seesay regions`: the regions of a whole collection that fit a phrase best."""
 
 import json
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seesay.cli.pictures import Images, Split, Within, find_pictures, require_drawable
+from seesay.cli.options import AsJson, Images, Model, Split, Within
+from seesay.cli.pictures import find_pictures, require_drawable
 
 if TYPE_CHECKING:
     from seesay.images.extraction import FeatureTable
@@ -25,25 +26,28 @@ class _Found:
 
 
 def regions(
-    snippets: Annotated[list[str], typer.Argument(metavar="WORDS…", help='Snippets such as "red bus" "yellow bus".')],
+    snippets: Annotated[list[str], typer.Argument(metavar="PHRASE…", help='Phrases such as "red bus" "yellow bus".')],
     within: Within,
     images: Images = None,
     split: Split = "all",
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
-    ] = "dvsa",
-    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Regions for each snippet.")] = 10,
+    model: Model = "dvsa",
+    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Regions for each phrase.")] = 10,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="The contact sheet: regions.png here, or with --json nowhere."
+            "--output", "-o", metavar="FILE", help="The contact sheet. Default: regions.png; with --json nowhere."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Search a collection for regions, not photos: the best region of each photo is ranked for every snippet.
+    """Find the regions of a collection that fit a phrase best, at most one in each photo.
 
-    Features are computed once and kept; with stored ones the answer takes seconds for thousands of photos.
+    Features are computed once and kept; with stored features the answer takes seconds for thousands of photos.
+
+    \b
+    Examples:
+        seesay regions "red bus" "yellow bus" --in flickr8k --split test
+        seesay regions "a red cup" --in ~/Pictures -n 20 -o cups.png
     """
     from seesay.cli.progress import progress_bar
     from seesay.errors import SeesayError
@@ -51,7 +55,7 @@ def regions(
     from seesay.models.aligner import load_aligner
 
     if not all(snippet.strip() for snippet in snippets):
-        raise SeesayError("a snippet has no words", allowed='a few words, such as "red bus"')
+        raise SeesayError("a phrase has no words", allowed='a few words, such as "red bus"')
     if output is None and not as_json:
         output = Path("regions.png")
     if output is not None:

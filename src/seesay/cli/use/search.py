@@ -3,21 +3,23 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seesay.cli.use.index import Place, complain, describe, printable, progress_when_needed
+from seesay.cli.messages import complain, describe, warn
+from seesay.cli.options import Place
+from seesay.cli.progress import progress_when_needed
+from seesay.system.names import printable
 from seesay.system.remote import as_url, is_remote
 
 if TYPE_CHECKING:
-    from PIL import Image
-
     from seesay.library.library import Library
     from seesay.library.ranking.likeness import Crop
-    from seesay.library.ranking.search import Result, Results
+    from seesay.verbs.searching import SearchResults
 
 
 def search(
@@ -43,7 +45,7 @@ def search(
     within: Annotated[
         str, typer.Option("--in", metavar="DATE|NAME", help="In this year, month or day, or in folders of this name.")
     ] = "",
-    camera: Annotated[str, typer.Option(metavar="NAME", help="Part of the camera's name.")] = "",
+    camera: Annotated[str, typer.Option(metavar="NAME", help="Crop of the camera's name.")] = "",
     tag: Annotated[
         str, typer.Option(metavar="NAME", help="Only photos that look like this thing, such as guitar or church.")
     ] = "",
@@ -67,11 +69,18 @@ def search(
 
     A percentage is the probability that people would describe the photo so: likely from 30 %, maybe from 10 %.
     With --like and --regions it is the similarity instead. Copies of a photo are shown once.
-    """
-    from functools import partial
 
+    \b
+    Examples:
+        seesay search "two dogs in the snow" ~/Pictures
+        seesay search "a red car" --after 2019 --camera canon -n 20
+        seesay search --like photo.jpg --plus "at night"
+        seesay search "red bus" --regions -o found.png
+        seesay search "a birthday cake" --paths0
+    """
     from seesay.library.library import Library
     from seesay.library.stores.filters import read_filter
+    from seesay.verbs.searching import find_in, unused_stages
 
     queries, folders = _understand(things or [], bool(like or plus))
     where = read_filter(after=after, before=before, within=within, camera=camera, tag=tag)
@@ -81,26 +90,31 @@ def search(
     with Library(library) as opened:
         if refresh:
             _refresh(opened, folders, quiet=as_json or paths0)
-        find = opened.search_regions if regions else partial(
-            opened.search, like=examples, plus=plus or (), minus=minus or ()
-        )  # fmt: skip
-        for problem in opened.cascade.unused():
-            typer.echo(f"seesay: {problem.what}; try: {problem.hint}", err=True)
+        warn(unused_stages(opened))
         answers = []
         for query in queries:
-            results = find(query, folders=folders, where=where, top=top, min_score=min_score, sort=sort)
-            _warn(results)
-            answers.append((query, results))
-        if output is not None:
-            _draw(opened, answers, output)
-        if as_json:
-            _print_json(opened, answers, many=(things or [""])[0] == "-")
-        elif paths0:
-            for _, results in answers:
-                typer.echo(b"".join(os.fsencode(as_url(result.path)) + b"\0" for result in results), nl=False)
-        else:
-            _print_lines(answers)
-    if not any(results for _, results in answers):
+            found = find_in(
+                opened, query, folders, like=examples, plus=plus or (), minus=minus or (), regions=regions,
+                where=where, top=top, min_score=min_score, sort=sort,
+            )  # fmt: skip
+            warn(found.warnings)
+            answers.append(found)
+        if output is not None and any(answers):
+            from seesay.drawing.sheets import save_picture
+            from seesay.verbs.searching import draw_results
+
+            save_picture(draw_results(answers), output)
+            typer.echo(f"seesay: drawn to {output}", err=True)
+    if as_json:
+        tables = [found.to_dict() for found in answers]
+        # ASCII: a name that is no text is written with escapes that Python and JavaScript read back.
+        typer.echo(json.dumps(tables if (things or [""])[0] == "-" else tables[0], indent=2))
+    elif paths0:
+        for found in answers:
+            typer.echo(b"".join(os.fsencode(as_url(path)) + b"\0" for path in found.paths), nl=False)
+    else:
+        _print_lines(answers)
+    if not any(answers):
         if not as_json and not paths0:
             typer.echo("seesay: no photo fits", err=True)
         raise typer.Exit(1)
@@ -152,104 +166,23 @@ def _is_folder(thing: str) -> bool:
 
 def _refresh(opened: "Library", folders: Sequence[Path], *, quiet: bool) -> None:
     """Bring what is searched up to date, or say why that cannot be."""
-    from seesay.errors import SeesayError
-    from seesay.system.locks import LockHeldError
+    from seesay.verbs.searching import update
 
-    known = [folder.path for folder in opened.folders()]
-    if not folders and not known:
-        raise SeesayError("the library has no photos yet", hint='seesay search "two dogs in the snow" ~/Pictures')
-    for folder in folders or known:
-        try:
-            with progress_when_needed(f"indexing {printable(folder)}", quiet=quiet) as on_progress:
-                done = opened.index(folder, on_progress=on_progress)
-        except LockHeldError as error:
-            typer.echo(f"seesay: {error.what}; searching what is there", err=True)
-            return
-        except SeesayError as error:
-            if folders:
-                raise
-            typer.echo(f"seesay: {error.what}", err=True)  # one of many folders, such as a disk that is away
-            continue
-        if done.n_added or done.n_changed or done.failures:
-            typer.echo(f"seesay: {folder}: {describe(done)}", err=True)
-            complain(done)
+    for folder, news in update(opened, folders, partial(progress_when_needed, quiet=quiet)):
+        if isinstance(news, str):
+            warn([news])
+        elif news.n_added or news.n_changed or news.failures:
+            typer.echo(f"seesay: {folder}: {describe(news)}", err=True)
+            complain(news)
 
 
-def _warn(results: "Results") -> None:
-    """Name the words of a query that were of no use."""
-    if results.unknown_words:
-        words = ", ".join(repr(word) for word in results.unknown_words)
-        typer.echo(f"seesay: the model has never learned {words}: results may be off", err=True)
+def _print_lines(answers: Sequence["SearchResults"]) -> None:
+    from seesay.verbs.searching import say_score
 
-
-def _print_lines(answers: Sequence[tuple[str, list["Result"]]]) -> None:
-    for place, (query, results) in enumerate(answers):
+    for place, found in enumerate(answers):
         if len(answers) > 1:
-            typer.echo(f"{'' if place == 0 else chr(10)}# {query}")
-        for result in results:
-            score = f"{100 * result.score:3.0f} % {result.word:<8}" if result.word else f"{result.score:5.2f}"
+            typer.echo(f"{'' if place == 0 else chr(10)}# {found.query}")
+        for result in found:
             box = "".join(f"{100 * edge:4.0f}" for edge in result.box) + " %  " if result.box else ""
             copies = f"  (+{len(result.copies)})" if result.copies else ""
-            typer.echo(f"{score}  {box}{result.photo.date[:10]}  {printable(result.path)}{copies}")
-
-
-def _print_json(opened: "Library", answers: Sequence[tuple[str, list["Result"]]], *, many: bool) -> None:
-    made_with = opened.store.fingerprint()
-    tables: list[dict[str, Any]] = [
-        {
-            "query": query,
-            "library": opened.store.name,
-            "model": made_with.model if made_with else None,
-            "results": list(_rows(results)),
-        }
-        for query, results in answers
-    ]
-    # ASCII: a name that is no text is written with escapes that Python and JavaScript read back.
-    typer.echo(json.dumps(tables if many else tables[0], indent=2))
-
-
-def _rows(results: Sequence["Result"]) -> Iterator[dict[str, Any]]:
-    for result in results:
-        photo = result.photo
-        yield {
-            "id": photo.id,
-            "path": as_url(photo.path),
-            "score": round(result.score, 4),
-            "word": result.word,
-            "date": photo.date,
-            "taken": photo.taken,
-            "camera": photo.camera,
-            "width": photo.width,
-            "height": photo.height,
-            "copies": [str(copy.path) for copy in result.copies],
-            "tags": list(result.tags),
-            "box": [round(edge, 4) for edge in result.box] if result.box else None,
-        }
-
-
-def _draw(opened: "Library", answers: Sequence[tuple[str, list["Result"]]], output: Path) -> None:
-    from seesay.drawing.sheets import Cell, draw_sheet, save_picture
-
-    cells = [
-        Cell(
-            _thumbnail(opened, result),
-            printable(Path(result.path.name)),
-            f"{100 * result.score:.0f} % {result.word}" if result.word else f"{result.score:.2f}",
-        )
-        for _, results in answers
-        for result in results
-    ]
-    if cells:
-        save_picture(draw_sheet(cells, title=" · ".join(query for query, _ in answers), n_lines=2), output)
-        typer.echo(f"seesay: drawn to {output}", err=True)
-
-
-def _thumbnail(opened: "Library", result: "Result") -> "bytes | Image.Image | None":
-    """The small picture of a photo, with the box of what was found in it."""
-    thumbnail = opened.thumbnail(result.photo.id)
-    if thumbnail is None or result.box is None:
-        return thumbnail
-    from seesay.drawing.overlay import Mark, draw_boxes
-    from seesay.images.io import open_image
-
-    return draw_boxes(open_image(thumbnail), [Mark(result.box)])
+            typer.echo(f"{say_score(result)}  {box}{result.photo.date[:10]}  {printable(result.path)}{copies}")

@@ -5,42 +5,48 @@ from typing import Annotated
 
 import typer
 
-from seesay.cli.use.index import Place
+from seesay.cli.options import Place
 
 
 def serve(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FOLDER…]", help="Folders of photos to index as well; those that are known stay."),
+        typer.Argument(metavar="[FOLDER…]", help="Folders of photos to index too, beside those of the library."),
     ] = None,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen: 0.0.0.0 lets others in, who need the token.")
+        str, typer.Option(metavar="ADDRESS", help="Where to listen. 0.0.0.0 lets others in; they need the token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 takes one that is free.")] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 takes a free one.")] = 8765,
     names: Annotated[
         list[str] | None,
-        typer.Option("--name", metavar="NAME", help="A name by which others reach this machine. Repeatable."),
+        typer.Option("--name", metavar="NAME", help="A host name by which others reach this machine. Repeatable."),
     ] = None,
     token: Annotated[
         str | None,
         typer.Option(
             metavar="TOKEN", envvar="SEESAY_TOKEN", show_envvar=False,
-            help="Needed to see the page; where others may come in, one is made up. Also SEESAY_TOKEN.",
+            help="The token that visitors need. Default: SEESAY_TOKEN, else a random one where others may visit.",
         ),
     ] = None,
     every: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="How often to look for new photos; 0 only when asked.")
+        float, typer.Option(min=0, metavar="SECONDS", help="How often to look for new photos; 0: only when asked.")
     ] = 300,
     captioner: Annotated[
         str | None,
-        typer.Option("--captioner", metavar="WEIGHTS", help="Weights that write captions; by default what is there."),
+        typer.Option("--captioner", metavar="WEIGHTS", help="Weights that write captions. Default: mrnn."),
     ] = None,
     browse: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     library: Place = None,
 ) -> None:  # fmt: skip
-    """Show the library as a web page: search as you type, and see why a photo was found. Ctrl-C ends it.
+    """Serve the library as a web page: search as you type, and see why a photo was found. Ctrl-C ends it.
 
-    The page works offline, and only this machine can see it unless --host says otherwise.
+    The page works offline. Only this machine can reach it, unless --host says otherwise.
+
+    \b
+    Examples:
+        seesay serve
+        seesay serve ~/Pictures --open
+        seesay serve --host 0.0.0.0 --name photos.local
     """
     from seesay.library.indexing.places import resolve_folder
     from seesay.library.library import Library

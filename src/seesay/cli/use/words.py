@@ -1,23 +1,28 @@
-"""`seesay words`: which words a model uses alike."""
+"""`seesay words`: the nearest words by a model's word vectors."""
 
 import json
 from typing import Annotated, Any
 
 import typer
 
+from seesay.cli.options import AsJson, Model
+
 
 def words(
     asked: Annotated[list[str], typer.Argument(metavar="WORD…", help="One word or more.")],
-    model: Annotated[
-        str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
-    ] = "mrnn",
-    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Nearest words for each.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    model: Model = "mrnn",
+    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="How many nearest words.")] = 10,
+    as_json: AsJson = False,
 ) -> None:
-    """Show the words that are nearest to a word in what a model has learned.
+    """List the words whose vectors are nearest to a word's, by Euclidean distance.
 
-    The distance is the Euclidean one between the model's own vectors of the words. It learned them from captions alone:
-    words that are near are used in the same places. A word that it does not know is answered with close spellings.
+    The vectors were learned from captions: words that are used in the same places are near each other. For a word that
+    the model does not know, similar spellings are listed.
+
+    \b
+    Examples:
+        seesay words dog camera
+        seesay words dog -n 5 -m mrnn-flickr8k --json
     """
     from seesay.errors import SeesayError
     from seesay.models.pretrained import load

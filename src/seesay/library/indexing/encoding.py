@@ -123,8 +123,7 @@ class WeightsViewEncoder(WeightsPhotoModel):
         import torch
 
         with torch.inference_mode():
-            views = self.matcher.encode_images(features)
-            return np.asarray((views.unsqueeze(1) if views.ndim == 2 else views).numpy(), np.float16)
+            return np.asarray(self.matcher.view(features).numpy(), np.float16)
 
 
 def encode_all(

@@ -1,0 +1,201 @@
+"""Variants of a recipe, trained alike and measured alike: what each part of a model is worth.
+
+    SEESAY_DATA=… python -m benchmarks.ablations.sweep benchmarks/ablations/alignment.toml [--variants words edges …]
+
+A sweep is a TOML file: the `recipe` (of recipes/), the name of its `result` (in benchmarks/results/), `measures`, which
+are tasks of `seesay evaluate`, and `variants` with what each changes (`set`). Every run has a folder of its own. A run
+that was stopped goes on, and a finished one is not run again: the same command after an interruption costs what is
+left. Dev chooses; test is measured where the paper prints it.
+
+Of a variant `group` says to which part of the sweep it belongs, and `published` which method of the paper it is. A
+measure may be of some `groups` only. `[together]` adds up the standardised scores of a group's variants on a split, as
+papers do whose ensembles have no weights.
+"""
+
+import argparse
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.ablations.phrase_perplexity import measure_phrases
+from benchmarks.recording import parse_arguments, record
+from benchmarks.runs import score_once, train
+from seesay import data
+from seesay.errors import SeesayError
+from seesay.evaluation.papers import rows as published_rows
+from seesay.evaluation.tasks import Request, find_task
+from seesay.metrics.retrieval import retrieval_report
+from seesay.models.base import Weights
+from seesay.training.recipe import read_recipe
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured of every variant.
+
+    Attributes:
+        name: Its key in a row of the result.
+        task: One of `seesay evaluate`, or `phrase-perplexity`.
+        set: Values of the configuration that are others while it is measured.
+        groups: Variants that it is for; empty for all.
+    """
+
+    name: str
+    task: str
+    split: str
+    beam: int | None = None
+    set: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+    def of(self, weights: Weights, collection: data.Collection) -> dict[str, Any]:
+        """The figures of a task: its part of a report."""
+        part = collection.split(self.split)
+        if self.task == "phrase-perplexity":
+            return measure_phrases(weights, part)
+        changes = [change.removeprefix("config.") for change in self.set]
+        request = Request(weights, part, self.split, beam=self.beam, changes=changes)
+        figures: dict[str, Any] = {}
+        for found in find_task(self.task).measure(request):
+            figures |= found.to_report()
+        return figures.get(self.task, figures)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A run: its name, what it changes, the part of the sweep that it belongs to, and what the paper calls it."""
+
+    name: str
+    set: tuple[str, ...] = ()
+    group: str = ""
+    published: str = ""
+
+    @property
+    def folder(self) -> str:
+        return re.sub(r"[^a-z0-9.]+", "-", f"{self.group} {self.name}".lower()).strip("-")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A file that says what is trained and measured; see the module."""
+
+    recipe: str
+    result: str
+    data: str
+    measures: tuple[Measure, ...]
+    variants: tuple[Variant, ...]
+    together: dict[str, str] = field(default_factory=dict)
+    published: dict[str, str] = field(default_factory=dict)
+    set: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, path: Path) -> "Sweep":
+        """Read a file; an unknown or missing key is named."""
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+            parts = {"measures": Measure, "variants": Variant}
+            for key, kind in parts.items():
+                rows = [{name: _frozen(value) for name, value in row.items()} for row in table.pop(key)]
+                table[key] = tuple(kind(**row) for row in rows)
+            return cls(**{name: _frozen(value) for name, value in table.items()})
+        except (OSError, KeyError, TypeError, tomllib.TOMLDecodeError) as error:
+            raise SeesayError(f"{path} is no sweep: {error}", hint="see benchmarks/ablations/*.toml") from error
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sweep", type=Path, help="a TOML file")
+    parser.add_argument("--variants", nargs="+", help="names; all where none is given")
+    parser.add_argument("--groups", nargs="+", help="parts of the sweep; all where none is given")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as in seesay train, for all")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the runs")
+    parser.add_argument("--keep", type=Path, help="folder for score matrices of [together]")
+    parser.add_argument("--threads", type=int, default=0)
+    arguments = parse_arguments(parser, "sweep")
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    sweep = Sweep.read(arguments.sweep)
+    arguments.name = sweep.result
+    if arguments.output.stem == "sweep":
+        arguments.output = ROOT / f"benchmarks/results/{sweep.result}.json"
+    wanted = choose_variants(sweep, arguments.variants, arguments.groups)
+    rows = run(sweep, wanted, arguments.runs / sweep.result, arguments.set, arguments.keep)
+    base = read_recipe(ROOT / f"recipes/{sweep.recipe}.toml", [*sweep.set, *arguments.set])
+    record(
+        arguments,
+        ("torch",),
+        sweep=arguments.sweep.name,
+        data=sweep.data,
+        recipe=base.name,
+        epochs=base.stop.epochs,
+        config=base.config,
+        overrides=arguments.set,
+        rows=rows,
+    )
+
+
+def choose_variants(sweep: Sweep, names: list[str] | None, groups: list[str] | None) -> list[Variant]:
+    """Those of the names and groups that are asked for."""
+    for asked, known in ((names, [v.name for v in sweep.variants]), (groups, [v.group for v in sweep.variants])):
+        if unknown := [name for name in asked or () if name not in known]:
+            raise SeesayError(f"{sweep.result} has no {unknown[0]!r}", allowed=dict.fromkeys(known))
+    return [
+        variant
+        for variant in sweep.variants
+        if (names is None or variant.name in names) and (groups is None or variant.group in groups)
+    ]
+
+
+def run(
+    sweep: Sweep, variants: list[Variant], runs: Path, overrides: list[str], keep: Path | None
+) -> list[dict[str, Any]]:
+    """Train and measure variants; a recipe that several of them come to is trained once."""
+    collection = data.load(sweep.data)
+    printed = {}
+    if sweep.published:
+        rows_of = published_rows(sweep.published["task"], sweep.published["data"], ablations=True)
+        printed = {row.method: row.printed for row in rows_of if row.ablation}
+    trained: dict[str, Weights] = {}
+    rows: list[dict[str, Any]] = []
+    for variant in variants:
+        recipe = read_recipe(ROOT / f"recipes/{sweep.recipe}.toml", [*sweep.set, *variant.set, *overrides])
+        mark = recipe.fingerprint()
+        weights = trained[mark] = trained.get(mark) or train(recipe, runs / variant.folder)
+        row: dict[str, Any] = {"variant": variant.name, "group": variant.group, "changes": list(variant.set)}
+        for measure in sweep.measures:
+            if not measure.groups or variant.group in measure.groups:
+                row[measure.name] = measure.of(weights, collection)
+        if variant.published:
+            row["published"] = dict(printed[variant.published])
+        rows.append({**row, "epoch": weights.about.get("epochs"), "weights": str(weights.folder)})
+        print(variant.name, {key: value for key, value in row.items() if key not in ("variant", "changes")}, flush=True)
+    if sweep.together and any(row["group"] == sweep.together["group"] for row in rows):
+        rows.append(add_up(sweep.together, rows, collection, keep))
+    return [{key: value for key, value in row.items() if key != "weights"} for row in rows]
+
+
+def add_up(
+    together: dict[str, str], rows: list[dict[str, Any]], collection: data.Collection, keep: Path | None
+) -> dict[str, Any]:
+    """The row of a sum of standardised scores, of which nothing is chosen."""
+    total: Any = 0.0
+    image_of: Any = None
+    for row in rows:
+        if row["group"] == together["group"]:
+            found, image_of = score_once(row["weights"], collection.split(together["split"]), "full", keep)
+            total = total + (found.scores - found.scores.mean()) / found.scores.std()
+    figures = retrieval_report(total, image_of)
+    return {"variant": together["name"], "group": together["group"], "changes": [], together["split"]: figures}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""`seesay doctor`: is everything there, and unchanged?"""
+
+import json
+from typing import TYPE_CHECKING
+
+import typer
+
+from seesay.cli.options import AsJson, Place
+
+if TYPE_CHECKING:
+    from seesay.cli.health import Health
+
+
+def doctor(library: Place = None, as_json: AsJson = False) -> None:
+    """Check the installation: versions, weights, library, caches and optional packages.
+
+    Whatever is missing or changed is named with the command that mends it. Nothing is written. The exit code is 1 if
+    there is a problem; a missing optional package is none.
+
+    \b
+    Examples:
+        seesay doctor
+        seesay doctor --json
+    """
+    from seesay.cli.health import examine
+
+    found = examine(library)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    else:
+        _print(found)
+    if found.problems:
+        raise typer.Exit(1)
+
+
+def _print(found: "Health") -> None:
+    for name, number in found.versions.items():
+        typer.echo(f"version   {name} {number or 'missing'}")
+    for weights in found.weights:
+        typer.echo(f"weights   {weights.name}: {weights.state}, {weights.bytes / 1e6:.1f} MB, {weights.digest[:12]}")
+    photos = f"{found.library.photos:,} photos" if found.library.exists else "nothing indexed yet"
+    typer.echo(f"library   {found.library.place}: {photos}")
+    for cache in found.caches:
+        typer.echo(f"cache     {cache.folder}: {cache.bytes / 1e6:,.1f} MB in {cache.files:,} files")
+    typer.echo(f"data      {found.data or 'SEESAY_DATA is not set: collections are named by their paths'}")
+    for extra in found.extras:
+        state = f"needs {', '.join(extra.missing)}; {extra.install}" if extra.missing else "installed"
+        typer.echo(f"optional  {extra.name}: {state}")
+    for problem in found.problems:
+        typer.echo(f"seesay: {problem}", err=True)
+    if not found.problems:
+        typer.echo("everything is there")

@@ -1,0 +1,54 @@
+"""`--task correspondences`: the region that HM-LSTM finds for each noun phrase, beside annotated boxes."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, ClassVar, cast
+
+from seesay.evaluation.correspondences import judge_correspondences
+from seesay.evaluation.report import Measured, Report
+from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request, round_all
+from seesay.images.extraction import features_of
+from seesay.models.hmlstm import HMLSTM, MATCHES
+
+
+class CorrespondencesTask(EvaluationTask):
+    """Chooses regions by the cosine, as the paper does, and by heat."""
+
+    name = "correspondences"
+    columns: ClassVar[Columns] = {
+        "": (
+            Column("correct", "correct"),
+            Column("confident", "confident half"),
+            Column("random", "random region"),
+            Column("whole", "whole image"),
+            Column("upper_bound", "upper bound"),
+        )
+    }
+    lack = "finds no correspondences of phrases and regions"
+    options = ("entities",)
+
+    def measure(self, request: Request) -> list[Measured]:
+        model, images = cast(HMLSTM, request.model), request.measured()
+        boxed = request.attach_boxes(images).keep(lambda item: bool(item.boxes))
+        with request.bar(f"features of {images.name}", "photos") as on_progress:
+            table, maps = (
+                features_of(boxed.images, model.feature_spec, outputs, on_progress=on_progress)
+                for outputs in (model.outputs, ("pooled", "map"))
+            )
+        reports = {
+            match: asdict(judge_correspondences(model, boxed, table, maps if match == "heat" else None)[0])
+            for match in MATCHES
+        }
+        figures = {"n_images": len(boxed), "iou": 0.5, "chosen_by": model.config.match, **reports}
+        return [request.part(self.name, images, round_all(figures))]
+
+    def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
+        return [(f"{report['model']['name']}, {match}", report["correspondences"][match]) for match in MATCHES]
+
+    def remarks(self, report: Report) -> list[str]:
+        found = report["correspondences"]
+        return [
+            f"Percent of {found[found['chosen_by']]['n_phrases']:,} annotated noun phrases of {found['n_images']:,} "
+            f"images whose region overlaps an annotated box, IoU ≥ {found['iou']:g}; no box was learned from. "
+            f"{report['model']['name']} chooses by {found['chosen_by']}."
+        ]

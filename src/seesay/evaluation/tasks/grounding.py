@@ -1,0 +1,36 @@
+"""`--task grounding`: the place of a phrase in the image."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+from seesay.evaluation.grounding import evaluate_grounding
+from seesay.evaluation.report import Measured, Report
+from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request
+from seesay.models.aligner import Aligner
+
+
+class GroundingTask(EvaluationTask):
+    """The pointing game and the box of a phrase, on annotated phrases."""
+
+    name = "grounding"
+    columns: ClassVar[Columns] = {"": (Column("pointing", "pointing"), Column("iou50", "IoU ≥ 0.5"))}
+    lack = "finds no regions"
+    options = ("entities",)
+
+    def measure(self, request: Request) -> list[Measured]:
+        model, boxed = cast(Aligner, request.model), request.attach_boxes(request.collection)
+        with request.bar(f"places in {request.collection.name}", "photos") as on_progress:
+            return [evaluate_grounding(model, boxed, request.protocol, seed=request.seed, on_progress=on_progress)]
+
+    def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
+        found = report["grounding"]
+        best = (f"best of {found['proposals']}", {"iou50": found["upper_bound"]})
+        return [(report["model"]["name"], found), *found["beside"].items(), best]
+
+    def remarks(self, report: Report) -> list[str]:
+        found = report["grounding"]
+        return [
+            f"{found['n_phrases']:,} boxed phrases of {found['n_images']:,} images, each read as a {found['reading']}; "
+            f"no box was learned from. Boxes are chosen among {found['proposals']}, whose best is the upper bound; "
+            "centre points at the middle and draws the whole image."
+        ]

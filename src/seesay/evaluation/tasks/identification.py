@@ -1,0 +1,52 @@
+"""`--task identification`: which of several images a sentence was written for."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from seesay.evaluation.identification import (
+    GAMES,
+    IdentificationEvaluation,
+    evaluate_identification,
+)
+from seesay.evaluation.reliability import plot_reliability
+from seesay.evaluation.report import Measured, Report
+from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request
+
+
+class IdentificationTask(EvaluationTask):
+    """Two, ten and a hundred images at random, and two and ten that look alike."""
+
+    name = "identification"
+    columns: ClassVar[Columns] = {"": tuple(Column(f"accuracy.{game.name}", game.name) for game in GAMES)}
+    lack = "cannot tell images apart by a sentence"
+    options = ("beam",)
+
+    def measure(self, request: Request) -> list[Measured]:
+        with request.bar(f"features of {request.collection.name}", "photos") as on_progress:
+            return [
+                evaluate_identification(
+                    request.model, request.collection, request.protocol, seed=request.seed, beam=request.beam,
+                    on_progress=on_progress,
+                )
+            ]  # fmt: skip
+
+    def remarks(self, report: Report) -> list[str]:
+        name, found = report["model"]["name"], report["identification"]
+        remarks = [
+            "Percent of the trials in which the right image scores highest. Look-alikes are the nearest neighbours of "
+            "the right image by the network's own vectors."
+        ]
+        if found.get("by") == "captions":
+            remarks.append(f"{name} answers by the mean word vectors of its captions and of the sentence.")
+        remarks += [
+            f"Calibration error of the {kind} probability: {100 * row['before']:.1f} % before temperature scaling, "
+            f"{100 * row['after']:.1f} % after."
+            for kind, row in found.get("calibration", {}).items()
+        ]
+        return remarks
+
+    def write_files(self, evaluations: Sequence[Measured], title: str, folder: Path) -> None:
+        for evaluation in evaluations:
+            if isinstance(evaluation, IdentificationEvaluation) and evaluation.calibration:
+                plot_reliability(evaluation.calibration, title, folder / "reliability.png")

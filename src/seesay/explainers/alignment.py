@@ -1,0 +1,48 @@
+"""Alignment: where the vector of each word fits the image, by any model that has such vectors.
+
+Each word is read for itself, and has a heat map (`seesay.grounding.heat.heat_maps`). Its weight is how far the peak of
+its map rises above the median: the map of a word that is nowhere in the image is flat.
+"""
+
+import numpy as np
+import torch
+
+from seesay.explainers.explanation import PALE, Explanation, scale_heat
+from seesay.explainers.registry import Explainer, register_explainer
+from seesay.grounding.heat import box_overlaps, heat_maps, term_vectors
+from seesay.grounding.tuned import grounding_of
+from seesay.images.features import Features
+from seesay.images.regions import windows
+from seesay.models.base import Matcher
+
+N_CANDIDATES = 200
+"""Windows, of which the one that overlaps the heat of a word best is its box."""
+
+
+@register_explainer("alignment")
+class Alignment(Explainer):
+    """A heat map, a box and a weight for each word."""
+
+    weights = "vse"
+
+    def prepare(self) -> None:
+        windows(N_CANDIDATES)
+
+    @torch.inference_mode()
+    def explain(self, model: Matcher, features: Features, sentence: str) -> Explanation:
+        words = tuple(sentence.split())
+        maps = heat_maps(model, features, term_vectors(model, words))  # (T, h, w)
+        rises = maps.max(axis=(1, 2)) - np.median(maps, axis=(1, 2))
+        weights = rises / max(float(rises.sum()), 1e-12)
+        candidates = windows(N_CANDIDATES)
+        return Explanation(
+            self.name,
+            words,
+            weights,
+            (scale_heat(maps, PALE) * weights[:, None, None]).sum(axis=0),
+            float(model.score(model.encode_images(features), model.encode_texts([sentence]))[0, 0]),
+            word_maps=maps,
+            boxes=candidates[box_overlaps(maps, candidates, **grounding_of(model).rule).argmax(axis=1)].astype(
+                np.float64
+            ),
+        )

@@ -1,0 +1,148 @@
+"""The explainers that are installed: those of this package, and those of others.
+
+An explainer is a class that registers itself under a name:
+
+    @register_explainer("gaze")
+    class Gaze(Explainer):
+        def explain(self, model, features, sentence): ...
+
+A package brings its own through the entry point group `seesay.explainers` (`seesay.system.registry`).
+"""
+
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from seesay.errors import SeesayError
+from seesay.explainers.explanation import Explanation
+from seesay.system.registry import Registry
+
+if TYPE_CHECKING:
+    from seesay.images.features import Features
+    from seesay.models.base import Matcher
+
+DEFAULT = "contrastive"
+"""The explainer whose weights are explained where neither a method nor weights are named."""
+
+
+class Explainer(Protocol):
+    """Explains what a match of an image and a sentence rests on.
+
+    Attributes:
+        name: Under which it is registered.
+        weights: Those that it explains where none are named; empty where they have to be.
+        has_steps: Whether its explanations have steps.
+    """
+
+    name: ClassVar[str] = ""
+    weights: ClassVar[str] = ""
+    has_steps: ClassVar[bool] = False
+
+    def explains(self, model: "Matcher") -> bool:
+        """Whether it can explain a model: by default those whose class lists it."""
+        return self.name in model.explainers
+
+    def prepare(self) -> None:
+        """Compute what the first explanation would have to wait for; for most, nothing."""
+
+    def explain(self, model: "Matcher", features: "Features", sentence: str) -> Explanation:
+        """Explain how well a sentence fits an image.
+
+        Args:
+            model: One that it explains.
+            features: Of one image, with its map, as `model.features` gives them.
+            sentence: Words separated by spaces, one or more. Each gets its weight, also one that a tokenizer would
+                split, such as "t-shirt".
+        """
+        raise NotImplementedError
+
+
+_REGISTRY: Registry[type[Explainer]] = Registry(
+    "explainer", "seesay.explainers", "register_explainer", "seesay.explainers"
+)
+
+register_explainer = _REGISTRY.register
+"""Makes a class an explainer, which `explain` and `--method` call by the name that is given."""
+
+
+def explainer_names() -> list[str]:
+    """The names of the installed explainers; nothing is imported.
+
+    Example:
+        >>> {"contrastive", "excitation", "alignment", "attention"} <= set(explainer_names())
+        True
+    """
+    return _REGISTRY.names()
+
+
+def find_explainer(name: str) -> Explainer:
+    """The explainer of a name.
+
+    Raises:
+        SeesayError: There is none; the installed ones are listed.
+    """
+    try:
+        return _REGISTRY.find(name)()
+    except SeesayError as error:
+        raise SeesayError(error.what, allowed=error.allowed, hint=f"--method {DEFAULT}") from error
+
+
+def default_weights(name: str | None = None) -> str:
+    """The weights to explain where none are named: those of the explainer of a name, or of the default one.
+
+    Raises:
+        SeesayError: There is no such explainer, or it names no weights.
+    """
+    weights = find_explainer(name or DEFAULT).weights
+    if not weights:
+        raise SeesayError(
+            f"the explainer {name} names no weights that it explains", allowed="--model WEIGHTS", hint="seesay models"
+        )
+    return weights
+
+
+def choose_explainer(model: "Matcher", name: str | None = None) -> Explainer:
+    """The explainer of a name, or the first that a model's class lists.
+
+    Raises:
+        SeesayError: There is no such explainer, it cannot explain the model, or nothing can.
+    """
+    if name is None:
+        able = _own(model) or explainers_of(model)  # packages of others are imported where they are needed only
+        if not able:
+            raise SeesayError(
+                f"no installed explainer explains {_model_name(model)}",
+                allowed="weights whose model lists an explainer",
+                hint=f"--model {find_explainer(DEFAULT).weights}",
+            )
+        return find_explainer(able[0])
+    explainer = find_explainer(name)
+    if not explainer.explains(model):
+        able = explainers_of(model)
+        ways = [f"--method {other}" for other in able[:1]]
+        ways += [f"--model {explainer.weights}"] if explainer.weights else []
+        raise SeesayError(
+            f"{_model_name(model)} cannot be explained by {name}",
+            allowed=able or "no installed explainer",
+            hint=", or ".join(ways) or None,
+        )
+    return explainer
+
+
+def explainers_of(model: "Matcher") -> list[str]:
+    """The installed explainers that explain a model, its own first and in their order."""
+    own = _own(model)
+    return own + [name for name in explainer_names() if name not in own and _explains(name, model)]
+
+
+def _own(model: "Matcher") -> list[str]:
+    return [name for name in model.explainers if name in explainer_names()]
+
+
+def _explains(name: str, model: "Matcher") -> bool:
+    try:
+        return find_explainer(name).explains(model)
+    except SeesayError:  # its package cannot be imported, of which the registry has warned
+        return False
+
+
+def _model_name(model: "Matcher") -> str:
+    return model.weights.name if model.weights else model.family

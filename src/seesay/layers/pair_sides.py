@@ -1,0 +1,61 @@
+"""The two sides of pairs of an image and a sentence: what is computed once, and what came of comparing them."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from seesay.layers.attention import Side
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was looked at in pairs of K pictures and L sentences, and what came of it.
+
+    Attributes:
+        scores: (K, L).
+        regions: (T, K, L, I) how salient regions are at each step, p of Eq. 1.
+        words: (T, K, L, J) the same of words, q of Eq. 1.
+    """
+
+    scores: Tensor
+    regions: Tensor
+    words: Tensor
+
+
+@dataclass(frozen=True)
+class PreparedSide:
+    """A side with what is computed once.
+
+    Attributes:
+        candidates: Of its attention, see `ContextAttention.prepare`.
+        context: Of its attention as published.
+        first: (n, N) the saliency of the first step.
+        chosen: (n, D) what the first step compares.
+    """
+
+    side: Side
+    candidates: Tensor
+    context: Tensor | None
+    first: Tensor
+    chosen: Tensor
+
+    def __getitem__(self, rows: Tensor | slice) -> "PreparedSide":
+        side = self.side[rows]
+        n_parts = side.parts.shape[1]
+        return PreparedSide(
+            side,
+            self.candidates[rows, :n_parts],
+            None if self.context is None else self.context[rows],
+            self.first[rows, :n_parts],
+            self.chosen[rows],
+        )
+
+
+def share_out(logits: Tensor, mask: Tensor | None) -> Tensor:
+    """The softmax of Eq. 1; padding is never attended to."""
+    return (logits if mask is None else logits.masked_fill(~mask, float("-inf"))).softmax(-1)
+
+
+def weighted_mean(weights: Tensor, parts: Tensor) -> Tensor:
+    """(n, N), (n, N, D) → (n, D)."""
+    return (weights.unsqueeze(1) @ parts).squeeze(1)

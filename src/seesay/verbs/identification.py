@@ -1,0 +1,169 @@
+"""`seesay.identify`: which of several images was a description written for?"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seesay.errors import SeesayError
+from seesay.verbs.inputs import Images, NamedImage, find_missing, read_images, refuse
+from seesay.verbs.loading import model_for, name_of
+from seesay.verbs.results import Bars, Drawn, lines, no_bars, picture_html, table_html
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from seesay.models.identifier import Identifier
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifiedImage:
+    """An image and how probable it is.
+
+    Attributes:
+        image: The image that was given.
+        choice: Probability that the description was written for this one of the images.
+        match: Probability that the description fits this image, which is looked at alone.
+    """
+
+    image: NamedImage
+    choice: float
+    match: float
+
+    @property
+    def name(self) -> str:
+        """The path of the image, or `image 1` where it has none."""
+        return self.image.name
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Identification(Drawn):
+    """Images by how probable it is that a description was written for them.
+
+    Attributes:
+        model: The weights that judged.
+        sentence: The description.
+        n_images: How many images were compared.
+        images: The most probable first.
+        failures: Why other images could not be used, by name.
+        warnings: What one should know before relying on the order.
+    """
+
+    model: str
+    sentence: str
+    n_images: int
+    images: tuple[IdentifiedImage, ...]
+    failures: dict[str, str]
+    warnings: tuple[str, ...]
+    _identifier: "Identifier" = field(compare=False)
+
+    @property
+    def best(self) -> IdentifiedImage:
+        """The most probable image."""
+        return self.images[0]
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __iter__(self) -> Iterator[IdentifiedImage]:
+        return iter(self.images)
+
+    def __getitem__(self, place: int) -> IdentifiedImage:
+        return self.images[place]
+
+    def draw(self, method: str = "contrastive") -> "Image":
+        """The images with heat where the match rests, and the words of the description by their weights."""
+        from seesay.drawing.saliency import draw_identification
+        from seesay.explainers.explaining import explain
+
+        model = self._identifier
+        pictures = [row.image.open(at_least=800) for row in self.images]
+        features = [model.features([row.image.source]) for row in self.images]
+        found = [explain(model, each, self.sentence, method) for each in features]
+        labels = [f"{100 * row.choice:.0f} %  {Path(row.name).name}" for row in self.images]
+        return draw_identification(pictures, found, labels, title=self.sentence)
+
+    def __repr__(self) -> str:
+        rows = [f"  {100 * row.choice:3.0f} %  {100 * row.match:3.0f} %  {row.name}" for row in self.images]
+        return lines(f"Identification of {self.sentence!r} by {self.model} (choice, match)", *rows, *self.warnings)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                picture_html(row.image.open(at_least=240), 120),
+                f"{100 * row.choice:.0f} %",
+                f"{100 * row.match:.0f} %",
+                escape(row.name),
+            ]
+            for row in self.images
+        ]
+        return table_html(["image", "choice", "match", "name"], rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `seesay identify --json` prints it."""
+        rows = [
+            {"photo": row.name, "choice": round(row.choice, 4), "match": round(row.match, 4)} for row in self.images
+        ]
+        return {
+            "model": self.model,
+            "sentence": self.sentence,
+            "n_photos": self.n_images,
+            "photos": rows,
+            "failures": self.failures,
+        }
+
+
+def identify(
+    sentence: str,
+    images: Images,
+    *,
+    model: "Identifier | str | Path" = "identifier",
+    n: int | None = None,
+    skip_unusable: bool = False,
+    bars: Bars = no_bars,
+) -> Identification:
+    """Rank images by how probable it is that a description was written for them.
+
+    Args:
+        sentence: A description of one of the images.
+        images: Two or more, as anything that `seesay.open_image` opens; a folder stands for its photos.
+        model: Weights of an identifier by name or folder, or a loaded one.
+        n: How many to give, the best first; all where it is not given.
+        skip_unusable: Leave out images that cannot be opened, which `failures` then names, instead of an error.
+        bars: Shows progress (`seesay.verbs.results.Bars`).
+
+    Raises:
+        SeesayError: An image cannot be opened, the description has no words, or the weights are of another kind.
+
+    Example:
+        >>> seesay.identify("a dog runs", ["cat.jpg", "dog.jpg"]).best.name  # doctest: +SKIP
+        'dog.jpg'
+    """
+    given = read_images(images)
+    failures = find_missing(given)
+    if not skip_unusable or len(failures) == len(given):
+        refuse(failures)
+    given = [image for image in given if image.name not in failures]
+
+    import torch
+
+    from seesay.models.identifier import Identifier, load_identifier
+    from seesay.text.tokens import tokenize
+    from seesay.verbs.features import see
+
+    identifier = model_for(model, load_identifier, Identifier, "gives no probability of a match")
+    name = name_of(identifier, model)
+    words = tokenize(sentence)
+    if not words:
+        raise SeesayError(f"the description {sentence!r} has no words")
+    known = any(word in identifier.tokenizer for word in words)
+    warnings = () if known else (f"{name} knows no word of {sentence!r}: its choice means nothing",)
+    with see(identifier, given, bars, keep_maps=True) as seen, torch.inference_mode():
+        if not skip_unusable or not seen.images:
+            refuse(seen.failures)
+        logits = identifier.score(identifier.encode_images(seen.all()), identifier.encode_texts([sentence]))[:, 0]
+        choice, match = identifier.choice_probability(logits), identifier.match_probability(logits)
+    order = logits.argsort(descending=True, stable=True).tolist()[:n]
+    rows = tuple(IdentifiedImage(seen.images[at], float(choice[at]), float(match[at])) for at in order)
+    return Identification(name, sentence, len(seen.images), rows, failures | seen.failures, warnings, identifier)

@@ -1,0 +1,273 @@
+"""`seesay.search`: find photos by what they show."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seesay.errors import SeesayError
+from seesay.system.names import printable
+from seesay.system.remote import as_url
+from seesay.verbs.results import Bars, Drawn, lines, no_bars, picture_html, table_html
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from seesay.images.sources import ImageSource
+    from seesay.library.indexing.index import Indexed
+    from seesay.library.library import Library
+    from seesay.library.ranking.likeness import Crop, Source
+    from seesay.library.ranking.search import Result
+    from seesay.library.types import Filter
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SearchResults(Drawn):
+    """The photos that fit a query.
+
+    Attributes:
+        query: What was searched for.
+        library: The name of the library.
+        model: The weights that the library was made with.
+        results: The best first; each has `path`, `score`, `word`, `photo`, `copies`, `tags` and `box`.
+        warnings: What one should know before relying on them.
+    """
+
+    query: str
+    library: str
+    model: str | None
+    results: "tuple[Result, ...]"
+    warnings: tuple[str, ...] = ()
+    _place: "Library | Path | str | None" = field(default=None, compare=False)
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files, the best first."""
+        return [result.path for result in self.results]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> "Iterator[Result]":
+        return iter(self.results)
+
+    def __getitem__(self, place: int) -> "Result":
+        return self.results[place]
+
+    def thumbnails(self) -> "list[Image | bytes | None]":
+        """The library's small pictures of the photos, with a box where a region was searched for."""
+        with open_library(self._place) as opened:
+            found = [opened.thumbnail(result.photo.id) for result in self.results]
+        return [
+            _with_box(data, result) if data and result.box else data
+            for data, result in zip(found, self.results, strict=True)
+        ]
+
+    def draw(self) -> "Image":
+        """A contact sheet of the photos with their scores."""
+        return draw_results([self])
+
+    def __repr__(self) -> str:
+        rows = [f"  {say_score(result)}  {result.path}" for result in self.results] or ["  no photo fits"]
+        return lines(f"Search for {self.query!r} in {self.library}", *rows, *self.warnings)
+
+    def _repr_html_(self) -> str:
+        from seesay.images.io import open_image
+
+        rows = [
+            [picture_html(open_image(small), 120) if small else "", say_score(result), escape(as_url(result.path))]
+            for small, result in zip(self.thumbnails(), self.results, strict=True)
+        ]
+        return table_html(["photo", "score", "path"], rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `seesay search --json` prints it."""
+        rows = [
+            {
+                "id": result.photo.id,
+                "path": as_url(result.photo.path),
+                "score": round(result.score, 4),
+                "word": result.word,
+                "date": result.photo.date,
+                "taken": result.photo.taken,
+                "camera": result.photo.camera,
+                "width": result.photo.width,
+                "height": result.photo.height,
+                "copies": [str(copy.path) for copy in result.copies],
+                "tags": list(result.tags),
+                "box": [round(edge, 4) for edge in result.box] if result.box else None,
+            }
+            for result in self.results
+        ]
+        return {"query": self.query, "library": self.library, "model": self.model, "results": rows}
+
+
+def search(
+    query: str = "",
+    folders: Sequence[Path | str] | Path | str = (),
+    *,
+    library: "Library | Path | str | None" = None,
+    like: "Sequence[ImageSource | int | Crop]" = (),
+    plus: Sequence[str] = (),
+    minus: Sequence[str] = (),
+    where: "Filter | None" = None,
+    top: int = 10,
+    min_score: float | None = None,
+    sort: str = "score",
+    regions: bool = False,
+    index: bool = True,
+    bars: Bars = no_bars,
+) -> SearchResults:
+    """Find photos by a sentence, by photos that they are like, or both.
+
+    Args:
+        query: What the photos show; may be empty where `like` or `plus` say what is wanted.
+        folders: Search only below these; a folder that the library does not hold is indexed first.
+        library: An open library, or where it is; by default the person's own.
+        like: Images that the results are to be like, photos of the library by id, or crops of either
+            (`seesay.library.Crop`).
+        plus: Further sentences that a photo is to fit.
+        minus: Sentences that it is not to fit.
+        where: Which photos count, by date, camera and place (`seesay.library.Filter`).
+        top: How many photos.
+        min_score: Leave out photos that score less.
+        sort: `score`, or `date`: the same photos, latest first.
+        regions: Look for the query in every part of the photos, and give the box where it is.
+        index: Bring the folders up to date first; by default all folders of the library.
+        bars: Shows progress (`seesay.verbs.results.Bars`).
+
+    Raises:
+        SeesayError: There is nothing to search for or in, or a folder does not exist.
+
+    Example:
+        >>> seesay.search("two dogs in the snow", "~/Pictures").paths[0].name  # doctest: +SKIP
+        'IMG_2044.jpg'
+    """
+    below = [folders] if isinstance(folders, str | Path) else list(folders)
+    notes: list[str] = []
+    with open_library(library) as opened:
+        if index:
+            notes += [news for _, news in update(opened, below, bars) if isinstance(news, str)]
+        notes += unused_stages(opened)
+        return find_in(
+            opened, query, below, place=library, like=like, plus=plus, minus=minus, where=where, top=top,
+            min_score=min_score, sort=sort, regions=regions, warnings=notes,
+        )  # fmt: skip
+
+
+def find_in(
+    opened: "Library",
+    query: str,
+    folders: Sequence[Path | str] = (),
+    *,
+    place: "Library | Path | str | None" = None,
+    like: "Sequence[ImageSource | int | Crop]" = (),
+    plus: Sequence[str] = (),
+    minus: Sequence[str] = (),
+    regions: bool = False,
+    warnings: Sequence[str] = (),
+    **how: Any,
+) -> SearchResults:
+    """Search an open library as it is; `place` is where its thumbnails are found once it is closed."""
+    if regions:
+        if like or plus or minus:
+            raise SeesayError("a search for regions takes one query", allowed="a query alone")
+        results = opened.search_regions(query, folders=folders, **how)
+    else:
+        images = [_as_example(image) for image in like]
+        results = opened.search(query, folders=folders, like=images, plus=plus, minus=minus, **how)
+    off: list[str] = []
+    if results.unknown_words:
+        words = ", ".join(map(repr, results.unknown_words))
+        off = [f"the model has never learned {words}: results may be off"]
+    made_with = opened.store.fingerprint()
+    return SearchResults(
+        query, opened.store.name, made_with.model if made_with else None, tuple(results), (*warnings, *off),
+        opened if place is None else place,
+    )  # fmt: skip
+
+
+def update(
+    opened: "Library", folders: Sequence[Path | str] = (), bars: Bars = no_bars
+) -> "Iterator[tuple[Path | str, Indexed | str]]":
+    """Bring folders up to date, by default all of the library.
+
+    Yields:
+        A folder, and what was done, or why it could not be brought up to date, which ends no search of the others.
+
+    Raises:
+        SeesayError: A folder that was asked for cannot be indexed, or there is none at all.
+    """
+    from seesay.system.locks import LockHeldError
+
+    known = [folder.path for folder in opened.folders()]
+    if not folders and not known:
+        raise SeesayError("the library has no photos yet", hint='seesay search "two dogs in the snow" ~/Pictures')
+    for folder in folders or known:
+        try:
+            with bars(f"indexing {printable(Path(folder))}") as on_progress:
+                done = opened.index(folder, on_progress=on_progress)
+        except LockHeldError as error:
+            yield folder, f"{error.what}; searching what is there"
+            return
+        except SeesayError as error:
+            if folders:
+                raise
+            yield folder, error.what  # one of many folders, such as a disk that is away
+            continue
+        yield folder, done
+
+
+def unused_stages(opened: "Library") -> list[str]:
+    """Later stages of search that are installed and do not take part, each with what to type."""
+    return [f"{problem.what}; try: {problem.hint}" for problem in opened.cascade.unused()]
+
+
+def open_library(place: "Library | Path | str | None") -> "AbstractContextManager[Library]":
+    """A library that is closed at the end, unless it was open already."""
+    from seesay.library.library import Library
+
+    return nullcontext(place) if isinstance(place, Library) else Library(place)
+
+
+def draw_results(answers: Sequence[SearchResults]) -> "Image":
+    """A contact sheet of the photos of one or more searches."""
+    from seesay.drawing.sheets import Cell, draw_sheet
+
+    cells = [
+        Cell(small, printable(Path(result.path.name)), say_score(result).strip())
+        for answer in answers
+        for small, result in zip(answer.thumbnails(), answer.results, strict=True)
+    ]
+    return draw_sheet(cells, title=" · ".join(answer.query for answer in answers), n_lines=2)
+
+
+def say_score(result: "Result") -> str:
+    """A score as people read it: a percentage with its word, or the plain similarity."""
+    return f"{100 * result.score:3.0f} % {result.word:<8}" if result.word else f"{result.score:5.2f}"
+
+
+def _with_box(thumbnail: bytes, result: "Result") -> "Image":
+    from seesay.drawing.overlay import Mark, draw_boxes
+    from seesay.images.io import open_image
+
+    assert result.box is not None
+    return draw_boxes(open_image(thumbnail), [Mark(result.box)])
+
+
+def _as_example(image: "ImageSource | int | Crop") -> "Source | Crop":
+    from io import BytesIO
+
+    from seesay.images.sources import as_source
+    from seesay.library.ranking.likeness import Crop
+
+    if isinstance(image, int | Crop):
+        return image
+    source = as_source(image)
+    if isinstance(source, bytes | Path):
+        return source
+    data = BytesIO()
+    source.save(data, "PNG")
+    return data.getvalue()

@@ -1,0 +1,78 @@
+"""Sweeps: every file in benchmarks/ablations says what can be trained, and a run of one trains each recipe once."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.ablations import sweep as program
+from benchmarks.ablations.sweep import Measure, Sweep, Variant, choose_variants
+from seesay.errors import SeesayError
+from seesay.evaluation.papers import rows as published_rows
+from seesay.evaluation.tasks import TASKS
+from seesay.training.recipe import Recipe, read_recipe
+
+FILES = sorted((program.ROOT / "benchmarks/ablations").glob("*.toml"))
+
+
+def test_there_is_a_file_for_each_recorded_sweep() -> None:
+    results = {Sweep.read(path).result for path in FILES}
+    assert results == {"alignment_ablations", "attention_ablations", "hmlstm_ablations", "region_captions", "wirings"}
+    assert all((program.ROOT / f"benchmarks/results/{name}.json").is_file() for name in results)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_variant_is_a_recipe_and_every_measure_a_task(path: Path) -> None:
+    sweep = Sweep.read(path)
+    base = read_recipe(program.ROOT / f"recipes/{sweep.recipe}.toml")
+    for variant in sweep.variants:
+        recipe = read_recipe(program.ROOT / f"recipes/{sweep.recipe}.toml", variant.set)
+        assert recipe.model == base.model
+    assert len({variant.folder for variant in sweep.variants}) == len(sweep.variants)
+    assert all(measure.task in (*TASKS, "phrase-perplexity") for measure in sweep.measures)
+    groups = {variant.group for variant in sweep.variants}
+    assert {group for measure in sweep.measures for group in measure.groups} <= groups
+    published = {row.method for row in published_rows("captions", "flickr30k", ablations=True) if row.ablation}
+    assert {variant.published for variant in sweep.variants if variant.published} <= published
+
+
+def test_a_run_trains_each_recipe_once_and_measures_what_its_group_asks_for(
+    colours_recipe: dict[str, Any],
+    colours: Path,
+    in_colours_cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes/colours.toml").write_text(Recipe.from_dict(colours_recipe).to_toml())
+    monkeypatch.setattr(program, "ROOT", tmp_path)
+    sweep = Sweep(
+        recipe="colours",
+        result="toy",
+        data=str(colours),
+        set=("stop.epochs=1",),
+        measures=(
+            Measure("dev", "retrieval", "dev"),
+            Measure("mean", "retrieval", "dev", set=("config.text_pooling=mean",), groups=("a",)),
+        ),
+        variants=(Variant("base", group="a"), Variant("same", group="b"), Variant("small", ("config.dim=8",), "a")),
+        together={"name": "both", "group": "a", "split": "test"},
+    )
+    rows = program.run(sweep, list(sweep.variants), tmp_path / "runs", [], None)
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["a-base", "a-small"]
+    assert [row["variant"] for row in rows] == ["base", "same", "small", "both"]
+    assert rows[0]["dev"] == rows[1]["dev"]
+    assert ["mean" in row for row in rows] == [True, False, True, False]
+    assert rows[3]["test"].keys() == {"i2t", "t2i", "sum"}
+    assert rows[2]["changes"] == ["config.dim=8"]
+
+
+def test_unknown_variants_and_keys_are_named(tmp_path: Path) -> None:
+    sweep = Sweep.read(FILES[0])
+    with pytest.raises(SeesayError, match=f"{sweep.result} has no 'nothing'"):
+        choose_variants(sweep, ["nothing"], None)
+    (tmp_path / "odd.toml").write_text(
+        'recipe = "x"\nresult = "x"\ndata = "x"\nmeasures = []\nvariants = []\nodd = 1\n'
+    )
+    with pytest.raises(SeesayError, match=r"odd\.toml is no sweep.*odd"):
+        Sweep.read(tmp_path / "odd.toml")
