@@ -220,7 +220,7 @@ def record_table(folder: Path, section: str, table: Any, tuned: dict[str, Any] |
 
     Args:
         section: Its name; `cascade.calibration` is inside of `cascade`.
-        tuned: See `seesay.models.weights`.
+        tuned: See `seesay.models.weights.check_digests`.
     """
     about = read_about(folder).about
     *above, key = section.split(".")
