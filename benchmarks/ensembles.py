@@ -3,9 +3,9 @@
 Weights are chosen on dev, figures are of test. One ensemble has members that learned from Flickr8K's training images
 alone, the other those that ship for use; both are measured as plain sums and corrected for
 hubness; so is the embedding alone. Every member's scores of a split are computed once; a captioner's likelihoods take
-most of the time. `--write` puts the second into the package.
+most of the time. `seesay tune ensemble` chooses the second for the package.
 
-    SEESAY_DATA=… python benchmarks/ensembles.py [--flickr8k NAME …] [--shipped NAME …] [--keep DIR] [--write]
+    SEESAY_DATA=… python benchmarks/ensembles.py [--flickr8k NAME …] [--shipped NAME …] [--keep DIR]
 """
 
 import argparse
@@ -16,9 +16,10 @@ from recording import parse_arguments, record
 from runs import score_once
 from seesay import data
 from seesay.data import Collection
-from seesay.evaluation.ensembles import PACKAGED, Ensemble, Scored, choose_weights
 from seesay.metrics.retrieval import retrieval_report
+from seesay.models.ensemble import Ensemble, Scored
 from seesay.models.weights import find
+from seesay.training.finishing.ensemble import choose_weights
 
 FLICKR8K = tuple(
     f"runs/{name}-flickr8k{rest}/weights"
@@ -37,10 +38,8 @@ def scores_of(names: list[str], split: Collection, protocol: str, keep: Path | N
     return parts, image_of
 
 
-def measure(
-    names: list[str], collection: Collection, protocol: str, keep: Path | None
-) -> tuple[dict[str, Any], Ensemble]:
-    """The rows of a table, and the ensemble of the last of them."""
+def measure(names: list[str], collection: Collection, protocol: str, keep: Path | None) -> dict[str, Any]:
+    """The rows of a table."""
     dev, dev_owners = scores_of(names, collection.split("dev"), protocol, keep)
     test, owners = scores_of(names, collection.split("test"), protocol, keep)
     rows: list[dict[str, Any]] = [
@@ -52,7 +51,7 @@ def measure(
         for name, mine, own in zip(names, dev, test, strict=True)
     ]
 
-    def add_row(kind: str, members: slice, corrected: bool) -> Ensemble:
+    def add_row(kind: str, members: slice, corrected: bool) -> None:
         mine, own = ([said if corrected else Scored(said.scores) for said in found[members]] for found in (dev, test))
         together = choose_weights(names[members], mine, dev_owners, "flickr8k/dev")
         rows.append(
@@ -63,16 +62,15 @@ def measure(
                 "test": retrieval_report(together.join(own), owners),
             }
         )
-        return together
 
-    best = add_row("ensemble", slice(None), corrected=False)
+    add_row("ensemble", slice(None), corrected=False)
     if dev[0].of_images is not None:
         add_row("first, corrected for hubness", slice(1), corrected=True)
-        best = add_row("ensemble, corrected for hubness", slice(None), corrected=True)
+        add_row("ensemble, corrected for hubness", slice(None), corrected=True)
     for row in rows:
         recalls = " ".join(f"{row['test'][way][key]:5.1f}" for way in ("i2t", "t2i") for key in ("r1", "r5", "r10"))
         print(f"{row['name']:<29} dev Sum {row['dev']['sum']:.1f}  test {recalls}  Sum {row['test']['sum']:.1f}")
-    return {"rows": rows}, best
+    return {"rows": rows}
 
 
 def describe(ensemble: Ensemble) -> list[dict[str, Any]]:
@@ -92,7 +90,6 @@ def main() -> None:
     parser.add_argument("--shipped", nargs="*", default=list(SHIPPED), help="members of the second")
     parser.add_argument("--limit", type=int, default=0, help="the first images only, for a quick look")
     parser.add_argument("--keep", type=Path, help="a folder for score matrices, which are not computed twice")
-    parser.add_argument("--write", action="store_true", help="put the shipped ensemble into the package")
     arguments = parse_arguments(parser, "ensembles")
     protocol = f"limit-{arguments.limit}" if arguments.limit else "full"
     collection = data.load("flickr8k")
@@ -100,9 +97,7 @@ def main() -> None:
     found = {}
     for name, members in chosen.items():
         if members:
-            found[name], best = measure(members, collection, protocol, arguments.keep)
-            if name == "shipped" and arguments.write:
-                best.write(PACKAGED)
+            found[name] = measure(members, collection, protocol, arguments.keep)
     record(arguments, ("torch",), data="flickr8k", protocol=protocol, ensembles=found)
 
 

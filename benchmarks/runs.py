@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from seesay.data import Collection
-from seesay.evaluation.ensembles import Scored, score_members
+from seesay.evaluation.ensembles import score_members
 from seesay.images.backbones import file_digest
 from seesay.models.base import Weights
-from seesay.models.popularity import POPULARITY
+from seesay.models.ensemble import Scored
+from seesay.models.hubness import find_hubness
 from seesay.models.pretrained import find
 from seesay.training.recipe import Recipe
 from seesay.training.run import run_recipe
@@ -39,8 +40,8 @@ def score_once(name: str, split: Collection, protocol: str, keep: Path | None) -
         keep: A folder for scores, which are not computed again where it has them.
     """
     weights = find(name)
-    files = [weights.folder / "model.safetensors", weights.folder / POPULARITY]
-    digests = " ".join(file_digest(file) for file in files if file.is_file())
+    files = [weights.folder / "model.safetensors", *filter(None, [find_hubness(weights.folder)])]
+    digests = " ".join(file_digest(file) for file in files)
     what = f"{digests} {split.fingerprint()} {protocol}"
     path = keep / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.npz" if keep else None
     if path is not None and path.is_file():

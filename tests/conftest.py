@@ -304,3 +304,15 @@ def cluster() -> Iterator[Any]:
 
     with join("local", 2) as joined:
         yield joined
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of shipped weights with their graphs: vse, dvsa and mrnn, with the network that they share."""
+    from seesay.export.exporting import SAMPLES, export_weights
+
+    photos = sorted(SAMPLES.glob("*.jpg"))[:3]
+    out = tmp_path_factory.mktemp("exported")
+    for name in ("vse", "dvsa", "mrnn"):
+        export_weights(name, out, photos=photos)
+    return out

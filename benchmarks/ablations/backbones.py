@@ -22,8 +22,8 @@ from seesay import data
 from seesay.data.examples import Examples
 from seesay.images.extraction import features_of
 from seesay.images.features import FeatureSpec
-from seesay.models.config import read_config
 from seesay.models.registry import family_class
+from seesay.system.tables import read_table
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.loop import train
 from seesay.training.ranking import RankingTask
@@ -103,7 +103,7 @@ def probe(spec: FeatureSpec, n_train: int, seed: int) -> dict:
     kind = family_class(recipe.model)
     torch.manual_seed(seed)
     vocabulary = Vocabulary.build(sources[0].sentences, recipe.data.min_count)
-    model = kind(read_config(kind.config_type, recipe.config, "recipe"), vocabulary, spec)
+    model = kind(read_table(kind.config_type, recipe.config, "recipe"), vocabulary, spec)
     model.initialise(seed)
     with tempfile.TemporaryDirectory() as folder:
         task = RankingTask(model, sources[:1], sources[1], recipe)

@@ -9,7 +9,7 @@ import torch
 
 from seesay import data
 from seesay.data import entities
-from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
+from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases
 from seesay.images.extraction import FeatureTable, features_of
 from seesay.metrics.captions import perplexity
 from seesay.models.base import Weights

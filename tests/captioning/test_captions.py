@@ -196,7 +196,7 @@ def test_settings_come_from_the_weights_but_for_what_is_asked_for(model: MRNN) -
     with pytest.raises(SeesayError, match="there is no setting 'width'\n  allowed: beam, "):
         Settings.of(model, width=3)
     model.weights = Weights(Path("weights"), {"captioning": {"width": 3}})
-    with pytest.raises(SeesayError, match=r"config.json: there is no key 'width' for this model"):
+    with pytest.raises(SeesayError, match=r"config.json: there is no key 'captioning.width'"):
         Settings.of(model)
 
 

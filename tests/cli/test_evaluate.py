@@ -122,7 +122,7 @@ class TestEnsembles:
     def test_a_kept_ensemble_measures_the_same_again(self, second: str, capsys: pytest.CaptureFixture[str]) -> None:
         evaluate("--ensemble", second, "--choose-on", "test", "-o", "out", "--json")
         first = json.loads(capsys.readouterr().out)
-        evaluate("--ensemble", "out/ensemble.json", "--json")
+        evaluate("--ensemble", "out/ensemble", "--json")
         again = json.loads(capsys.readouterr().out)
         assert (again["i2t"], again["t2i"]) == (first["i2t"], first["t2i"])
 

@@ -126,7 +126,7 @@ def test_weights_are_found_by_the_name_that_they_are_installed_under(
 
 
 def test_the_ensemble_that_ships_consists_of_weights_that_ship() -> None:
-    from seesay.evaluation.ensembles import read_ensemble
+    from seesay.models.ensemble import read_ensemble
     from seesay.models.weights import find
 
     shipped = read_ensemble("shipped")
@@ -136,13 +136,13 @@ def test_the_ensemble_that_ships_consists_of_weights_that_ship() -> None:
 
 
 def test_an_ensemble_adds_up_standardised_scores(match: Call, colours_run: Path) -> None:
-    from seesay.evaluation.ensembles import Ensemble, Member
+    from seesay.models.ensemble import Ensemble, Member
 
     weights = str(colours_run / "weights")
-    Ensemble((Member(weights, 1.0, 0.0, 0.5), Member(weights, 1.0, 0.1, 1.0))).write(Path("both.json"))
+    Ensemble((Member(weights, 1.0, 0.0, 0.5), Member(weights, 1.0, 0.1, 1.0))).write(Path("both"))
     one, both = (
         json.loads(match("red.jpg", "a red picture", "a blue picture", *options, "--json").out)
-        for options in ((), ("--ensemble", "both.json"))
+        for options in ((), ("--ensemble", "both"))
     )
     assert both["model"] == "weights + weights"
     for alone, together in zip(one["matches"], both["matches"], strict=True):

@@ -16,6 +16,8 @@ from seesay.errors import SeesayError
 from seesay.evaluation.explanations import compare_pointing, evaluate_explanations, hottest_share
 from seesay.evaluation.gradients import gradient_maps, last_block, word_gradients
 from seesay.evaluation.grounding import boxed_phrases
+from seesay.evaluation.tasks import abilities
+from seesay.evaluation.tasks.explanations import ExplanationsTask
 from seesay.images.backbones import Backbone
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.sequences import Sequences
@@ -109,6 +111,20 @@ def test_an_explainer_that_is_right_wins_every_game(painter: Painter, photos: Co
     assert "gradient × input" not in found.leaving_out  # a sentence is one vector: its words have none
     assert found.to_report()["explanations"]["pointing"]["centre"] == {"mean": 0.0, "low": 0.0, "high": 0.0}
     assert set(found.seconds) == {"features", "pointing", "hiding", "leaving out"}
+
+
+def test_the_table_has_a_row_for_each_explainer_and_baseline(
+    painter: Painter, photos: Collection, tmp_path: Path
+) -> None:
+    report = evaluate_explanations(painter, photos, n_hidden=1, store=tmp_path / "store").to_report()
+    rows = dict(ExplanationsTask().rows(report))
+    columns = {column.key for group in ExplanationsTask.columns.values() for column in group}
+    assert set(rows["alignment"]) == columns
+    assert (rows["alignment"]["pointing"], rows["alignment"]["left out 1"]) == (100, 0.5)
+    assert set(rows["centre"]) == {"pointing"}
+    assert set(rows["random word"]) == {"left out 1", "left out 2"}
+    assert "explanations" in abilities(painter)
+    assert "2 boxed phrases of 2 photos" in ExplanationsTask().remarks(report)[0]
 
 
 def test_only_as_many_photos_as_asked_for_are_drawn(painter: Painter, photos: Collection, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_calibration_is_reported_before_and_after() -> None:
     true = np.array([True, True, False, False])
     report = CalibrationReport.of([0.99, 0.99, 0.99, 0.99], [0.5, 0.5, 0.5, 0.5], true)
     assert (report.before, report.after) == (pytest.approx(0.49), pytest.approx(0.0))
-    assert report.to_dict()["bins_after"] == [{"said": 0.5, "true": 0.5, "n": 4}]
+    assert report.to_dict()["bins_after"] == [{"predicted": 0.5, "observed": 0.5, "n": 4}]
 
 
 def test_the_plot_shows_a_picture_with_colours_of_both_kinds(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "evaluate-shipped": ("evaluate", "--ensemble", "shipped", "-d", "sample", "--json"),
     "evaluate-ensemble": ("evaluate", "--ensemble", "vse,dvsa", "-d", "sample", "--choose-on", "train"),
     "evaluate-page": ("evaluate", "dvsa", "-d", "sample", "--page", "out/page", "--json"),
+    "tune": ("tune", "dvsa", "--only", "cascade", "--data", "sample", "--dry-run", "--json"),
     "demo": ("demo", "-o", "out/demo.png"),
     "no-such-weights": ("match", "-m", "vsee", CAT, SENTENCES[0]),
     "no-such-photo": ("caption", "nowhere.jpg"),

@@ -10,8 +10,8 @@ from safetensors.torch import save_file
 from seesay.errors import SeesayError
 from seesay.images import classic
 from seesay.images.backbones import file_digest, find_network, load_backbone, network_names, weights_file
-from seesay.images.features import preprocess
 from seesay.images.io import open_image
+from seesay.images.views import preprocess
 
 
 def random_pixels(size: int, n: int = 2) -> torch.Tensor:

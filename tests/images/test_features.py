@@ -10,7 +10,8 @@ from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone
-from seesay.images.features import CROPS, Features, FeatureSpec, compute, preprocess
+from seesay.images.features import Features, FeatureSpec, compute
+from seesay.images.views import CROPS, preprocess
 
 SMALL = FeatureSpec("efficientnet-lite0", 64)
 HALF = {"atol": 2e-3, "rtol": 2e-3}  # what half precision leaves of a number

@@ -27,6 +27,7 @@ from seesay.library.ranking.calibration import Calibration
 from seesay.library.ranking.cascade import Blend
 from seesay.library.stores import sqlite
 from seesay.library.types import Fingerprint, Tags, Vector
+from seesay.settings.tags import TagSettings
 from seesay.text.function_words import content_words
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}
@@ -40,6 +41,7 @@ class ColourEncoder:
     def __init__(self, variant: str = "1", calibration: Calibration | None = None) -> None:
         self.fingerprint = Fingerprint("colours", variant, "quarters", 12)
         self.calibration = calibration
+        self.tag_settings = TagSettings()
         self.pixels = 64
         self.n_encoded = 0
 

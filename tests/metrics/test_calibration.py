@@ -21,7 +21,7 @@ def test_the_error_is_the_mean_distance_weighted_by_how_often_it_was_said() -> N
 
 def test_one_belongs_to_the_last_interval() -> None:
     (only,) = reliability([1.0, 0.9], [True, False])
-    assert only == {"said": pytest.approx(0.95), "true": 0.5, "n": 2}
+    assert only == {"predicted": pytest.approx(0.95), "observed": 0.5, "n": 2}
 
 
 @pytest.mark.parametrize("factor", [0.2, 1.0, 5.0])

@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone, load_backbone
 from seesay.images.features import FeatureSpec, compute
 from seesay.models.base import Weights, without_dropout
-from seesay.models.config import read_config
 from seesay.models.registry import family_class
 from seesay.models.vse import VSE
 
@@ -116,34 +114,3 @@ def test_a_model_is_left_as_it_was_also_after_an_error(model: VSE) -> None:
 def test_no_sentences_are_no_rows_of_words(model: VSE) -> None:
     words, lengths = model.word_rows([])
     assert (len(words), lengths.tolist(), words.dtype) == (0, [], torch.long)
-
-
-@dataclass(frozen=True)
-class Config:
-    dim: int = 8
-    dropout: float = 0.2
-    deep: bool = False
-
-    def __post_init__(self) -> None:
-        if self.dim < 1:
-            raise SeesayError(f"config.dim is {self.dim}", allowed="1 or more", hint="try 8")
-
-
-class TestReadConfig:
-    def test_whole_numbers_are_numbers(self) -> None:
-        assert read_config(Config, {"dropout": 0, "deep": True}, "x.json") == Config(8, 0, True)
-
-    def test_an_unknown_key_is_answered_with_the_valid_ones(self) -> None:
-        with pytest.raises(SeesayError, match=r"x\.json: there is no key 'dims'.*\n  allowed: dim, dropout, deep"):
-            read_config(Config, {"dims": 8}, "x.json")
-
-    @pytest.mark.parametrize(
-        ("key", "value"), [("dim", "8"), ("dim", 8.5), ("dim", True), ("dropout", None), ("deep", 1)]
-    )
-    def test_a_wrong_type_is_refused_with_the_right_one(self, key: str, value: object) -> None:
-        with pytest.raises(SeesayError, match=rf"x\.json: {key} is {value!r}\n  allowed: a value of type "):
-            read_config(Config, {key: value}, "x.json")
-
-    def test_what_the_configuration_itself_refuses_names_the_origin_too(self) -> None:
-        with pytest.raises(SeesayError, match=r"x\.json: config\.dim is 0\n  allowed: 1 or more\n  try: try 8"):
-            read_config(Config, {"dim": 0}, "x.json")

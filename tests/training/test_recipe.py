@@ -2,12 +2,9 @@ import tomllib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from seesay.errors import SeesayError
 from seesay.system.overrides import apply_overrides
-from seesay.training._toml import write_toml
 from seesay.training.recipe import Recipe, read_recipe
 
 TEXT = """
@@ -166,27 +163,3 @@ def test_differences_name_each_key_with_both_values():
         ("config.depth", None, 2),
     ]
     assert recipe.differences(replace(recipe)) == []
-
-
-SCALARS = (
-    st.booleans()
-    | st.integers(-(2**63), 2**63 - 1)
-    | st.floats(allow_nan=False)
-    | st.text(st.characters(exclude_categories=["Cs"]))
-)
-TABLES = st.recursive(
-    st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), SCALARS | st.lists(SCALARS), max_size=4),
-    lambda inner: st.dictionaries(st.text(min_size=1, max_size=3), inner | st.lists(inner | SCALARS), max_size=3),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=150, deadline=None)
-@given(TABLES)
-def test_any_table_survives_being_written_as_toml(content):
-    assert tomllib.loads(write_toml(content)) == content
-
-
-def test_toml_has_no_form_for_none():
-    with pytest.raises(TypeError, match="no form for None"):
-        write_toml({"a": None})

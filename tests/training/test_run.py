@@ -89,13 +89,13 @@ class TestLearning:
             assert expected.keys() == found.keys()
             assert all(torch.equal(found[key], tensor) for key, tensor in expected.items()), name
 
-    def test_an_embedding_knows_how_near_to_everything_it_sees_pictures(self, colours_run: Path) -> None:
+    def test_an_embedding_has_hubness(self, colours_run: Path) -> None:
         model = load(colours_run / "weights")
-        assert model.popularity is not None
+        assert model.hubness is not None
         vectors = model.encode_texts(["a red square", "a blue square"])
-        asked = model.popularity.images.centres @ vectors.T / model.popularity.temperature
-        mean = (asked.exp() * model.popularity.images.shares[:, None]).sum(0)
-        torch.testing.assert_close(model.popularity.of_texts(vectors), model.popularity.temperature * mean.log())
+        asked = model.hubness.images.centres @ vectors.T / model.hubness.temperature
+        mean = (asked.exp() * model.hubness.images.shares[:, None]).sum(0)
+        torch.testing.assert_close(model.hubness.of_texts(vectors), model.hubness.temperature * mean.log())
 
     def test_a_finished_run_gives_its_weights_again(
         self, colours_run: Path, colours_recipe: dict[str, Any], tmp_path: Path

@@ -6,7 +6,8 @@ from typing import cast, get_args
 from seesay.captioning.consensus import PAPER_K_M, Metric
 from seesay.errors import SeesayError
 from seesay.models.base import Captioner
-from seesay.models.config import read_config
+from seesay.models.weights import tuned_table
+from seesay.system.tables import read_table
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ class Settings:
             >>> Settings.of(load_captioner("mrnn-flickr8k"), beam=3, metric=None).beam  # doctest: +SKIP
             3
         """
-        about = model.weights.about if model.weights else {}
+        table = tuned_table(model.weights, "captioning") if model.weights else None
         origin = str(model.weights.folder / "config.json") if model.weights else "captioning"
-        own = read_config(cls, about.get("captioning", {}), origin)
+        own = read_table(cls, table or {}, origin, "captioning.")
         given = {key: value for key, value in changes.items() if value is not None}
         if unknown := given.keys() - {field.name for field in fields(cls)}:
             raise SeesayError(f"there is no setting {min(unknown)!r}", allowed=[field.name for field in fields(cls)])

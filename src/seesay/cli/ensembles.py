@@ -7,8 +7,15 @@ import typer
 
 if TYPE_CHECKING:
     from seesay.data import Collection
-    from seesay.evaluation.ensembles import Ensemble
     from seesay.evaluation.retrieval import Evaluation
+    from seesay.models.ensemble import Ensemble
+
+
+def open_ensemble(name: str) -> "Ensemble":
+    """The ensemble of a folder, or the shipped one."""
+    from seesay.models.ensemble import read_ensemble
+
+    return read_ensemble(name)
 
 
 def name_members(first: str | None, given: str) -> "list[str] | Ensemble":
@@ -16,12 +23,12 @@ def name_members(first: str | None, given: str) -> "list[str] | Ensemble":
 
     Args:
         first: Weights that the others are added to.
-        given: Names of the others, with commas between them; or an ensemble.json, or `shipped`.
+        given: Names of the others, with commas between them; or the folder of an ensemble, or `shipped`.
     """
     from seesay.errors import SeesayError
-    from seesay.evaluation.ensembles import SHIPPED, read_ensemble
+    from seesay.models.ensemble import is_ensemble, read_ensemble
 
-    if given.endswith(".json") or given == SHIPPED:
+    if is_ensemble(given):
         return read_ensemble(given)
     named = (name.strip() for name in (first or "", *given.split(",")))
     names = list(dict.fromkeys(name for name in named if name))
@@ -44,8 +51,10 @@ def evaluate_together(
         whole: The collection whose dev split chooses.
         measured: What is measured on.
     """
-    from seesay.evaluation.ensembles import Ensemble, choose_weights, evaluate_ensemble, score_members
+    from seesay.evaluation.ensembles import evaluate_ensemble, score_members
+    from seesay.models.ensemble import Ensemble
     from seesay.models.weights import find
+    from seesay.training.finishing.ensemble import choose_weights
 
     def tell(split: str, name: str) -> None:
         if not options["as_json"]:

@@ -129,7 +129,11 @@ def examine(place: Path | str | None = None) -> Health:
 def examine_weights(folder: Path) -> tuple[WeightsHealth, ...]:
     """The weights in a folder, and those that should be there, against the digests of the release."""
     known: dict[str, str] = json.loads((folder / DIGESTS).read_text()) if (folder / DIGESTS).is_file() else {}
-    there = {path.parent.name for path in folder.glob("*/config.json")}
+    there = {
+        path.parent.name
+        for path in folder.glob("*/config.json")
+        if '"family": "ensemble"' not in path.read_text(encoding="utf-8")  # which has no weights of its own
+    }
     found = []
     for name in sorted(there | known.keys()):
         path = folder / name / "model.safetensors"

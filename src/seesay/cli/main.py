@@ -10,9 +10,11 @@ import typer
 from seesay.cli.help_text import join_lines
 from seesay.cli.research import data
 from seesay.cli.research.evaluate import evaluate
+from seesay.cli.research.export import export
 from seesay.cli.research.features import features
 from seesay.cli.research.magnitudes import magnitudes
 from seesay.cli.research.train import train
+from seesay.cli.research.tune import tune
 from seesay.cli.use import library
 from seesay.cli.use.caption import caption
 from seesay.cli.use.demo import demo
@@ -59,7 +61,7 @@ def main(
 
 for function in (
     *(demo, search, serve, caption, describe, ground, identify, explain, match, regions, neighbours, map, words),
-    *(magnitudes, index, models, doctor, evaluate, train, features),
+    *(magnitudes, index, models, doctor, evaluate, train, tune, features, export),
 ):
     app.command()(function)
 app.add_typer(library.app, name="library")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from seesay.data import Collection
 from seesay.errors import SeesayError
-from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
+from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases
 from seesay.images.extraction import features_of
 from seesay.metrics.grounding import peaks, pointing_game
 from seesay.models.base import without_dropout

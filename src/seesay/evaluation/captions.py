@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from seesay.captioning.bank import features_in, references_of
 from seesay.captioning.captions import caption_images
 from seesay.captioning.settings import Settings
 from seesay.data import Collection
-from seesay.data.examples import Examples, read_split
+from seesay.data.examples import read_split
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import Protocol, find_protocol, read_measured, timed
-from seesay.images.extraction import FeatureTable
 from seesay.metrics.captions import CaptionReport, caption_report
 from seesay.models.base import Captioner, Weights
 from seesay.scoring import measure_perplexity
@@ -122,14 +122,3 @@ def training_sentences(weights: Weights) -> list[str] | None:
         return [sentence for collection in read for sentence in collection.sentences]
     except (SeesayError, KeyError, TypeError):
         return None
-
-
-def references_of(source: Examples) -> list[list[list[str]]]:
-    """The tokens of all sentences of each image."""
-    return [[tokenize(sentence) for sentence in item.sentences] for item in source.collection.items]
-
-
-def features_in(source: Examples) -> FeatureTable:
-    """The features of a source that has pictures."""
-    assert source.table is not None
-    return source.table

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.errors import SeesayError
-from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
+from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases
 from seesay.grounding.correspondences import choose_regions, find_correspondences
 from seesay.images.extraction import FeatureTable
 from seesay.images.features import Features

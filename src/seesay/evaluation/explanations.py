@@ -19,11 +19,11 @@ from PIL import Image
 from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.evaluation.gradients import PRODUCT, gradient_maps, last_block, word_gradients
-from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
 from seesay.evaluation.protocols import timed
 from seesay.explainers.explaining import explain
 from seesay.explainers.registry import choose_explainer, explainers_of
-from seesay.grounding.heat import BLUR, heat_maps, point_at, term_vectors
+from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases
+from seesay.grounding.heat import heat_maps, point_at, term_vectors
 from seesay.images.backbones import Backbone
 from seesay.images.extraction import FeatureTable, features_of
 from seesay.images.features import Features, preprocess
@@ -183,7 +183,7 @@ def _point(
         assert features.map is not None
         maps[BRIGHTEST] = features.map[0].sum(2).double().numpy()
         for name, found in maps.items():
-            points.setdefault(name, []).append(point_at(found[None], BLUR)[0])
+            points.setdefault(name, []).append(point_at(found[None])[0])
         points.setdefault(CENTRE, []).append(np.full(2, 0.5))
     return {name: np.stack(some) for name, some in points.items()}
 
@@ -193,7 +193,7 @@ def _point_beside(model: Matcher, phrases: Sequence[BoxedPhrase], table: Feature
     found: list[Floats] = []
     for item in dict.fromkeys(phrase.item for phrase in phrases):
         vectors = term_vectors(model, [phrase.text for phrase in phrases if phrase.item == item])
-        found.append(point_at(heat_maps(model, table.rows([item]), vectors), BLUR))
+        found.append(point_at(heat_maps(model, table.rows([item]), vectors)))
     return np.concatenate(found)
 
 

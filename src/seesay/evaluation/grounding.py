@@ -6,53 +6,30 @@ protocol of Flickr30k Entities). Beside the model stand answers that look at no 
 it, and a region chosen blindly among the proposals. No choice among the proposals can do better than the upper bound.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seesay.data import Collection, Item
+from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import Protocol, find_protocol, take_measured, timed
+from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases, phrase_vectors
 from seesay.grounding.heat import Floats, box_overlaps, heat_maps, point_at
+from seesay.grounding.tuned import grounding_of
 from seesay.images.extraction import features_of
 from seesay.images.features import Features
 from seesay.images.proposals import proposals_of
 from seesay.images.regions import Boxes
 from seesay.metrics.grounding import GroundingReport, box_accuracy, box_iou, pointing_game
 from seesay.models.aligner import Aligner
-from seesay.models.base import without_dropout
 from seesay.system.progress import Progress
-from seesay.text.tokens import token_spans
 
 PROPOSALS = "search-100"
-READINGS = ("phrase", "sentence")
-
-
-@dataclass(frozen=True)
-class BoxedPhrase:
-    """A phrase that speaks of something with a box.
-
-    Attributes:
-        item: Which picture of the collection.
-        sentence: Which sentence of the picture.
-        span: Its tokens in the sentence, half-open.
-        text: Its words as they stand in the sentence.
-        kinds: What it is, roughly: people, clothing, …
-        boxes: (n_boxes, 4) where it is.
-    """
-
-    item: int
-    sentence: int
-    span: tuple[int, int]
-    text: str
-    kinds: tuple[str, ...]
-    boxes: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -97,24 +74,6 @@ class GroundingEvaluation:
                 "reading": self.reading,
             }
         }
-
-
-def boxed_phrases(collection: Collection) -> list[BoxedPhrase]:
-    """The phrases of a collection to which `seesay.data.entities.attach` gave boxes, picture after picture."""
-    return [phrase for number, item in enumerate(collection.items) for phrase in _phrases_of(number, item)]
-
-
-def _phrases_of(number: int, item: Item) -> Iterator[BoxedPhrase]:
-    boxes: dict[str, list[tuple[float, ...]]] = {}
-    for box in item.boxes:
-        boxes.setdefault(box.chain, []).append((box.left, box.top, box.right, box.bottom))
-    for phrase in item.phrases:
-        words = item.sentences[phrase.sentence].split()
-        spans = token_spans(words)[phrase.first : phrase.last]
-        if phrase.chain in boxes and spans[-1][1] > spans[0][0]:
-            text = " ".join(words[phrase.first : phrase.last])
-            span = (spans[0][0], spans[-1][1])
-            yield BoxedPhrase(number, phrase.sentence, span, text, phrase.kinds, np.array(boxes[phrase.chain]))
 
 
 def evaluate_grounding(
@@ -193,31 +152,9 @@ def evaluate_grounding(
 def answer(model: Aligner, features: Features, regions: Boxes, vectors: Tensor) -> tuple[Floats, Floats]:
     """Where a model points (n, 2) and which of the regions it draws (n, 4), for the vectors of n phrases."""
     heat = heat_maps(model, features, vectors)
-    return point_at(heat), regions[box_overlaps(heat, regions).argmax(axis=1)].astype(np.float64)
-
-
-@torch.inference_mode()
-def phrase_vectors(model: Aligner, collection: Collection, phrases: Sequence[BoxedPhrase], reading: str) -> Tensor:
-    """One vector a phrase, within a sentence the sum over its words: (n_phrases, D)."""
-    if reading not in READINGS:
-        raise SeesayError(f"phrases are read {reading!r}", allowed=READINGS)
-    whole = reading == "sentence"
-    texts = [collection.items[p.item].sentences[p.sentence] if whole else p.text for p in phrases]
-    order = sorted(range(len(texts)), key=lambda place: len(texts[place].split()))
-    vectors: list[Tensor] = [torch.empty(0)] * len(texts)
-    with without_dropout(model):
-        for start in range(0, len(order), 256):
-            some = order[start : start + 256]
-            read = [texts[place] for place in some]
-            if not whole:
-                alone = model.encode_phrases(read)
-            else:
-                spans = [phrases[place].span for place in some]
-                states = model.encode_texts(read).states
-                alone = torch.stack([states[row, slice(*span)].sum(0) for row, span in enumerate(spans)])
-            for vector, place in zip(alone, some, strict=True):
-                vectors[place] = vector
-    return torch.stack(vectors)
+    how = grounding_of(model)
+    drawn = regions[box_overlaps(heat, regions, **how.rule).argmax(axis=1)]
+    return point_at(heat, how.blur), drawn.astype(np.float64)
 
 
 def _report(points: Floats, drawn: Floats, truth: Sequence[NDArray[np.float64]]) -> GroundingReport:

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from seesay.captioning.bank import features_in
 from seesay.captioning.captions import caption_images
 from seesay.captioning.settings import Settings
 from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.evaluation import protocols
-from seesay.evaluation.captions import features_in
 from seesay.evaluation.protocols import find_protocol, read_measured, timed
 from seesay.evaluation.reliability import CalibrationReport, Identifies, calibration_of
 from seesay.images.extraction import features_of

@@ -21,6 +21,7 @@ from seesay.data.examples import Examples
 from seesay.errors import SeesayError
 from seesay.grounding.chains import align_words
 from seesay.grounding.heat import heat_maps
+from seesay.grounding.tuned import grounding_of
 from seesay.images.extraction import features_of
 from seesay.images.features import Features
 from seesay.images.io import open_image
@@ -124,7 +125,7 @@ def align_sentences(model: Aligner, features: Features, boxes: Boxes, sentences:
     for row, sentence in enumerate(sentences):
         words = tokenize(sentence)[: int(texts.lengths[row])]
         heat = heat_maps(model, features, texts.states[row, : len(words)])
-        segments = align_words(heat, boxes, laid=name_things(words)) if words else []
+        segments = align_words(heat, boxes, laid=name_things(words), settings=grounding_of(model)) if words else []
         found.append(
             {
                 "words": words,

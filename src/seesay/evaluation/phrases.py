@@ -21,7 +21,7 @@ from torch import Tensor
 
 from seesay.data import Collection
 from seesay.errors import SeesayError
-from seesay.evaluation.grounding import BoxedPhrase, boxed_phrases
+from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases
 from seesay.images.extraction import features_of
 from seesay.images.features import Features
 from seesay.images.regions import Boxes

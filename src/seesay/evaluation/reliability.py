@@ -36,7 +36,7 @@ class CalibrationReport:
 
     Attributes:
         before, after: Expected calibration errors.
-        bins_before, bins_after: What was said and what was true.
+        bins_before, bins_after: Predicted and observed shares.
     """
 
     before: float
@@ -62,7 +62,10 @@ class CalibrationReport:
             "before": round(self.before, 4),
             "after": round(self.after, 4),
             **{
-                name: [{"said": round(b["said"], 4), "true": round(b["true"], 4), "n": b["n"]} for b in bins]
+                name: [
+                    {"predicted": round(b["predicted"], 4), "observed": round(b["observed"], 4), "n": b["n"]}
+                    for b in bins
+                ]
                 for name, bins in (("bins_before", self.bins_before), ("bins_after", self.bins_after))
             },
         }
@@ -107,9 +110,11 @@ def _draw_reliability(axes: Any, reports: dict[str, CalibrationReport]) -> None:
             (report.bins_before, report.before, "before", ":"),
             (report.bins_after, report.after, "after", "-"),
         ):
-            said, true = ([100 * row[key] for row in bins] for key in ("said", "true"))
+            predicted, observed = ([100 * row[key] for row in bins] for key in ("predicted", "observed"))
             label = f"{name}, {when}: error {100 * error:.1f} %"
-            axes.plot(said, true, color=colour, linestyle=style, linewidth=2, marker="o", markersize=4, label=label)
+            axes.plot(
+                predicted, observed, color=colour, linestyle=style, linewidth=2, marker="o", markersize=4, label=label
+            )
     axes.set_xlim(0, 100)
     axes.set_ylim(0, 100)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f} %")

@@ -5,24 +5,22 @@ and by what they said about the picture itself: the oracle, which shows how much
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
-from seesay.captioning.captions import caption_images
+from seesay.captioning.bank import Bank as Bank
+from seesay.captioning.bank import Hypotheses, features_in, references_of
+from seesay.captioning.bank import read_bank as read_bank
+from seesay.captioning.bank import write_hypotheses as write_hypotheses
 from seesay.captioning.choosing import KS, choose_k_m
 from seesay.captioning.consensus import PAPER_K_M, Consensus, Metric, oracle_scores, rerank
 from seesay.captioning.reranking import refine_pictures
 from seesay.captioning.settings import Settings
 from seesay.data import Collection
 from seesay.data.examples import Examples
-from seesay.errors import SeesayError
-from seesay.evaluation.captions import features_in, references_of, rounded
+from seesay.evaluation.captions import rounded
 from seesay.evaluation.protocols import Protocol, find_protocol, read_measured, timed
-from seesay.images.extraction import features_of
 from seesay.metrics.captions import caption_report
 from seesay.metrics.neighbours import nearest
 from seesay.models.base import Captioner
@@ -30,41 +28,6 @@ from seesay.system.progress import Progress
 from seesay.system.spread import Spread, spread_here
 
 NAMES: Final[Mapping[Metric, str]] = {"bleu": "BLEU", "cider": "CIDEr"}
-
-Hypotheses = list[list[list[str]]]
-
-
-@dataclass(frozen=True, eq=False)
-class Bank:
-    """Captioned pictures among which neighbours are looked for.
-
-    Attributes:
-        name: Of the collection.
-        keys: Content keys of the pictures.
-        vectors: (n_pictures, D) as the captioner sees them.
-        captions: Tokens, picture by picture.
-    """
-
-    name: str
-    keys: list[str]
-    vectors: NDArray[np.float32]
-    captions: Hypotheses
-
-    def without(self, source: Examples) -> "Bank":
-        """Leave out pictures that are measured on: those who captioned a picture do not help to caption it.
-
-        Raises:
-            SeesayError: No picture is left.
-        """
-        measured = set(features_in(source).keys)
-        kept = [place for place, key in enumerate(self.keys) if key not in measured]
-        if not kept:
-            raise SeesayError(
-                f"all pictures of the references {self.name} are measured on",
-                hint="--references with a collection that has a train split",
-            )
-        keys, captions = [self.keys[place] for place in kept], [self.captions[place] for place in kept]
-        return Bank(self.name, keys, self.vectors[kept], captions)
 
 
 @dataclass(frozen=True)
@@ -95,35 +58,6 @@ class Row:
     name: str
     figures: Mapping[str, float | None]
     setting: Setting | None = None
-
-
-def read_bank(
-    model: Captioner, collection: Collection, *, store: Path | None = None, on_progress: Progress | None = None
-) -> Bank:
-    """The training pictures of a collection, or all where it has no splits, as a captioner sees them.
-
-    Raises:
-        SeesayError: None of the pictures is there, or one is broken.
-    """
-    collection = (collection.split("train") if "train" in collection.splits else collection).with_images()
-    if not collection.items:
-        raise SeesayError(
-            f"{collection.name} has no pictures to find neighbours among", hint=f"seesay data check {collection.root}"
-        )
-    table = features_of(collection.images, model.feature_spec, model.outputs, root=store, on_progress=on_progress)
-    return Bank(
-        collection.name, table.keys, refine_pictures(model, table), references_of(Examples.of(collection, table))
-    )
-
-
-def write_hypotheses(
-    model: Captioner, source: Examples, settings: Settings, *, on_progress: Progress | None = None
-) -> Hypotheses:
-    """The best sentences of a beam as wide as `settings.candidates`, for each picture."""
-    n, table = settings.candidates, features_in(source)
-    wide = replace(settings, beam=n)
-    written = caption_images(model, table, n_best=n, settings=wide, on_progress=on_progress)
-    return [[list(caption.words) for caption in several] for several in written]
 
 
 def choose_settings(

@@ -10,6 +10,7 @@ import torch
 from seesay.explainers.explanation import PALE, Explanation, scale_heat
 from seesay.explainers.registry import Explainer, register_explainer
 from seesay.grounding.heat import box_overlaps, heat_maps, term_vectors
+from seesay.grounding.tuned import grounding_of
 from seesay.images.features import Features
 from seesay.images.regions import windows
 from seesay.models.base import Matcher
@@ -34,6 +35,7 @@ class Alignment(Explainer):
         rises = maps.max(axis=(1, 2)) - np.median(maps, axis=(1, 2))
         weights = rises / max(float(rises.sum()), 1e-12)
         candidates = windows(N_CANDIDATES)
+        best = box_overlaps(maps, candidates, **grounding_of(model).rule).argmax(axis=1)
         return Explanation(
             self.name,
             words,
@@ -41,5 +43,5 @@ class Alignment(Explainer):
             (scale_heat(maps, PALE) * weights[:, None, None]).sum(axis=0),
             float(model.score(model.encode_images(features), model.encode_texts([sentence]))[0, 0]),
             word_maps=maps,
-            boxes=candidates[box_overlaps(maps, candidates).argmax(axis=1)].astype(np.float64),
+            boxes=candidates[best].astype(np.float64),
         )

@@ -20,13 +20,9 @@ from itertools import pairwise
 import numpy as np
 
 from seesay.errors import SeesayError
-from seesay.grounding.heat import TINY, Floats, Indices, Scores, box_overlaps
+from seesay.grounding.heat import DEFAULT, TINY, Floats, Indices, Scores, box_overlaps
 from seesay.images.regions import Boxes
-
-COUPLING = 0.1
-"""What two neighbouring words gain by sharing a box, as a share of what a word gains by its own; chosen on dev."""
-COMMON = 0.8
-"""How much of what all words of a sentence have in common is taken off each before it is laid; chosen on dev."""
+from seesay.settings.grounding import GroundingSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +144,11 @@ def phrase_scores(scores: Scores, spans: Sequence[tuple[int, int]]) -> Floats:
 def align_words(
     heat: Scores,
     boxes: Boxes,
-    coupling: float = COUPLING,
+    coupling: float | None = None,
     *,
-    common: float = COMMON,
+    common: float | None = None,
     laid: Sequence[bool] | None = None,
+    settings: GroundingSettings = DEFAULT,
 ) -> list[Segment]:
     """Join the words of a sentence into phrases, each with the box that suits it in the picture.
 
@@ -162,18 +159,21 @@ def align_words(
         heat: (T, h, w), the heat map of each word.
         boxes: Candidates in the picture.
         coupling: What neighbours gain by sharing a box, in words: 1 is what a word gains by its best box on average.
-        common: How much of the mean over words is taken off each.
+        common: How much of the mean over words is subtracted from each.
         laid: Which words are laid on boxes (all): the others join the phrase of the next one that is, or of the last.
+        settings: How boxes fit heat; its coupling and common hold where these are not given.
 
     Returns:
         Segments that cover the sentence, in its order. `region` is a row of `boxes`; a segment's score counts how much
         its words say about the place of something, the average word with its best box as 1.
     """
+    coupling = settings.coupling if coupling is None else coupling
+    common = settings.common if common is None else common
     speaks = heat.std(axis=(1, 2), keepdims=True) > 0  # some models leave words out, and these stay cold
     if speaks.sum() > 1:
         heat = heat - common * speaks * heat.sum(axis=0) / speaks.sum()
     # A word that is hot nowhere in particular should follow its neighbours: how much a map varies is what it says.
-    gains = box_overlaps(heat, boxes) * heat.std(axis=(1, 2))[:, None]  # (T, N)
+    gains = box_overlaps(heat, boxes, **settings.rule) * heat.std(axis=(1, 2))[:, None]  # (T, N)
     places = np.flatnonzero(laid) if laid is not None and any(laid) else np.arange(len(heat))
     gains = gains[places]
     gains = gains / max(float(gains.max(axis=1).mean()), TINY)

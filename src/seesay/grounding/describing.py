@@ -25,6 +25,7 @@ from seesay.captioning.settings import Settings
 from seesay.grounding import phrases as phrase_bank
 from seesay.grounding.heat import box_overlaps, heat_maps, salient_boxes
 from seesay.grounding.phrases import FoundPhrase, PhraseBank
+from seesay.grounding.tuned import grounding_of
 from seesay.images.features import Features
 from seesay.images.proposals import propose_regions
 from seesay.images.regions import Boxes
@@ -174,7 +175,7 @@ def place_phrases(aligner: Aligner, features: Features, boxes: Boxes, phrases: S
     texts = aligner.encode_texts([phrase.text for phrase in phrases])
     is_word = (texts.mask & (texts.words > END)).unsqueeze(-1)  # not what stands for a sentence as a whole
     vectors = F.normalize((texts.states * is_word).sum(1), dim=-1)  # (n, D)
-    best = box_overlaps(heat_maps(aligner, features, vectors), boxes).argmax(axis=1)
+    best = box_overlaps(heat_maps(aligner, features, vectors), boxes, **grounding_of(aligner).rule).argmax(axis=1)
     fits = (vectors * aligner.encode_regions(features, boxes[best])[0]).sum(-1).tolist()
     return [
         Described(_edges(boxes[place]), phrase, fit) for place, phrase, fit in zip(best, phrases, fits, strict=True)

@@ -23,20 +23,14 @@ from seesay.images.regions import Boxes, region_weights, whole_and_grid
 from seesay.metrics.grounding import box_iou, peaks
 from seesay.models.aligner import Aligner
 from seesay.models.base import Matcher
+from seesay.settings.grounding import GroundingSettings
 from seesay.text.vocabulary import SPECIAL
 
 Scores = NDArray[np.float32] | NDArray[np.float64]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-BLUR = 1.0
-"""Width of the bell, in cells, by which heat is spread before its hottest place is searched; chosen on dev."""
-FLOOR = -0.25
-"""Where a place begins to be hot, in deviations from the mean of its map; chosen on dev."""
-RAMP = 1.0
-"""From there to where it is wholly hot, in deviations; chosen on dev."""
-AREA_POWER = 0.6
-"""What the area of a box counts for, to this power: 1 is IoU itself, less is kind to large boxes; chosen on dev."""
+DEFAULT = GroundingSettings()
 
 N_COMMON = 150
 """The most frequent words of a vocabulary, whose mean is subtracted from the words of a joint embedding."""
@@ -102,7 +96,7 @@ def _no_vectors(model: Matcher) -> SeesayError:
     )
 
 
-def point_at(heat: Scores, blur: float = BLUR) -> Floats:
+def point_at(heat: Scores, blur: float = DEFAULT.blur) -> Floats:
     """The hottest place of each map as x, y fractions, after spreading its heat a little: (n, h, w) → (n, 2).
 
     Example:
@@ -114,7 +108,12 @@ def point_at(heat: Scores, blur: float = BLUR) -> Floats:
 
 
 def box_overlaps(
-    heat: Scores, boxes: Boxes, *, floor: float = FLOOR, ramp: float = RAMP, area_power: float = AREA_POWER
+    heat: Scores,
+    boxes: Boxes,
+    *,
+    floor: float = DEFAULT.floor,
+    ramp: float = DEFAULT.ramp,
+    area_power: float = DEFAULT.area_power,
 ) -> Floats:
     """How well each box fits the heated part of each map: (n, h, w), (N, 4) → (n, N), 0 to 1.
 

@@ -20,8 +20,9 @@ from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone, file_digest, find_network, load_backbone, weights_file
 from seesay.images.regions import fixed_regions, region_weights
 from seesay.images.store import Array
+from seesay.images.views import CROPS, short_side
+from seesay.images.views import preprocess as preprocess
 
-CROPS = ("squash", "mirror", "ten-crop")
 OUTPUTS = ("pooled", "map")
 """What a network gives. Besides, the name of a region scheme (`windows-20`) stands for the means over its regions."""
 
@@ -69,8 +70,8 @@ class FeatureSpec:
 
     @property
     def pixels(self) -> int:
-        """The shorter side that an image is shrunk to: below it a decoder may not take short cuts."""
-        return _short_side(self.size) if self.crop == "ten-crop" else self.size
+        """The shorter side that a image is shrunk to: below it a decoder may not take short cuts."""
+        return short_side(self.size) if self.crop == "ten-crop" else self.size
 
     @property
     def digest(self) -> str:
@@ -103,26 +104,6 @@ class FeatureSpec:
         described = asdict(replace(self, weights=""))
         del described["expected_digest"]
         return {**described, "digest": self.digest}
-
-
-def preprocess(image: Image.Image, size: int, crop: str) -> NDArray[np.uint8]:
-    """The views of one image: (1, size, size, 3) for `squash`, 2 views for `mirror`, 10 for `ten-crop`."""
-    if crop != "ten-crop":
-        view = np.asarray(image.resize((size, size), Image.Resampling.BICUBIC))
-        return np.stack([view, view[:, ::-1]] if crop == "mirror" else [view])
-    short = _short_side(size)
-    scale = short / min(image.size)
-    width, height = (max(short, round(side * scale)) for side in image.size)
-    whole = np.asarray(image.resize((width, height), Image.Resampling.BICUBIC))
-    right, bottom = width - size, height - size
-    corners = [(0, 0), (0, right), (bottom, 0), (bottom, right), (bottom // 2, right // 2)]
-    views = [whole[top : top + size, left : left + size] for top, left in corners]
-    return np.stack([*views, *(view[:, ::-1] for view in views)])
-
-
-def _short_side(size: int) -> int:
-    """Of the image that ten crops are cut from: 256 where the network takes 224, as the papers do."""
-    return round(size * 256 / 224)
 
 
 def check_outputs(outputs: Sequence[str], crop: str = "squash") -> None:

@@ -41,7 +41,9 @@ class WeightsStage(WeightsViewEncoder):
 
     def __init__(self, name: str | Path, blend: Blend | None = None) -> None:
         super().__init__(name)
-        self.blend = blend or Blend.from_table(self.about.get("cascade"), self.config_file)
+        self.blend = blend or Blend.from_table(self.tuned("cascade"), self.config_file)
+        if self.blend.calibration and not blend:
+            self.tuned("cascade.calibration")  # which may have been chosen beside other weights than the blend
 
     @property
     def stage(self) -> str:

@@ -1,6 +1,5 @@
 """A folder of trained weights as a library knows it; torch is loaded when the first photo needs the model."""
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +39,14 @@ class LibraryWeights:
         """Where what they say about themselves is, for errors."""
         return str(self.folder / "config.json")
 
+    def tuned(self, section: str) -> Any:
+        """A table of their config.json that dev has chosen, or None.
+
+        Raises:
+            SeesayError: It was chosen beside other weights than those that are there.
+        """
+        return weights.tuned_table(weights.Weights(self.folder, self.about), section)
+
     @cached_property
     def role(self) -> Role | None:
         """What they can be in search, which their config.json says; None for nothing."""
@@ -60,18 +67,10 @@ class LibraryWeights:
         packaged = self.folder.parent == weights.PACKAGED.resolve()
         return Fingerprint(
             model=self.folder.name if packaged else str(self.folder),
-            weights=self._digest(),
+            weights=weights.weights_digest(self.folder)[:16],
             features=f"{spec}-{str(features.get('digest', ''))[:12]}",
             dim=self.role.dim if self.role else int(self.about["config"].get("dim", 0)),
         )
-
-    def _digest(self) -> str:
-        path = self.folder / "model.safetensors"
-        try:
-            with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()[:16]
-        except OSError as error:
-            raise SeesayError(f"cannot read the weights {path}: {error.strerror or error}") from error
 
     @cached_property
     def vocabulary(self) -> Any:

@@ -1,4 +1,4 @@
-"""Can probabilities be taken at their word: of what is said with 0.9, nine in ten should be true."""
+"""Calibration: of what is predicted with a probability of 0.9, nine in ten should be observed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from seesay.metrics._arrays import FloatArray, as_array
 if TYPE_CHECKING:
     from seesay.metrics._arrays import ArrayLike
 
-_FINEST = 1e-4  # of the logarithm of a temperature
 _RANGE = (np.log(0.01), np.log(100.0))
 
 
 class ReliabilityBin(TypedDict):
-    """What was said and what was true, of the probabilities in one interval."""
+    """What was predicted and what was observed, of the probabilities in one interval."""
 
-    said: float
-    true: float
+    predicted: float
+    observed: float
     n: int
 
 
@@ -28,26 +27,26 @@ def reliability(probabilities: ArrayLike, outcomes: ArrayLike, n_bins: int = 10)
     """Mean probability and share that came true, over equally wide intervals; empty ones are left out.
 
     Args:
-        probabilities: (n,) what was said.
-        outcomes: (n,) whether it was true.
+        probabilities: (n,) what was predicted.
+        outcomes: (n,) whether it was observed.
 
     Example:
         >>> reliability([0.05, 0.95, 0.97], [False, True, False], n_bins=2)
-        [{'said': 0.05, 'true': 0.0, 'n': 1}, {'said': 0.96, 'true': 0.5, 'n': 2}]
+        [{'predicted': 0.05, 'observed': 0.0, 'n': 1}, {'predicted': 0.96, 'observed': 0.5, 'n': 2}]
     """
-    said, true = _pairs(probabilities, outcomes)
+    predicted, observed = _pairs(probabilities, outcomes)
     if n_bins < 1:
         raise SeesayError(f"{n_bins} intervals", allowed="1 or more")
-    places = np.minimum((said * n_bins).astype(np.int64), n_bins - 1)
+    places = np.minimum((predicted * n_bins).astype(np.int64), n_bins - 1)
     return [
-        {"said": float(said[own].mean()), "true": float(true[own].mean()), "n": int(own.sum())}
+        {"predicted": float(predicted[own].mean()), "observed": float(observed[own].mean()), "n": int(own.sum())}
         for place in range(n_bins)
         if (own := places == place).any()
     ]
 
 
 def expected_calibration_error(probabilities: ArrayLike, outcomes: ArrayLike, n_bins: int = 10) -> float:
-    """How far what is said lies from what is true, on average over the intervals of `reliability` (Guo et al. 2017).
+    """Mean distance of predicted and observed over the intervals of `reliability` (Guo et al. 2017).
 
     Example:
         >>> round(expected_calibration_error([0.8, 0.8, 0.8, 0.8], [True, True, True, False]), 3)
@@ -55,7 +54,7 @@ def expected_calibration_error(probabilities: ArrayLike, outcomes: ArrayLike, n_
     """
     bins = reliability(probabilities, outcomes, n_bins)
     n = sum(row["n"] for row in bins)
-    return float(sum(row["n"] * abs(row["said"] - row["true"]) for row in bins) / n)
+    return float(sum(row["n"] * abs(row["predicted"] - row["observed"]) for row in bins) / n)
 
 
 def fit_temperature(logits: ArrayLike, right: ArrayLike) -> float:
@@ -85,20 +84,15 @@ def fit_temperature(logits: ArrayLike, right: ArrayLike) -> float:
         )
     if not np.isfinite(scores).all():
         raise SeesayError("logits hold NaN or inf", allowed="numbers")
+    from scipy.optimize import minimize_scalar
+
     scores = scores - np.take_along_axis(scores, answers[:, None], 1)  # (n, k), the right one 0
-    low, high = _RANGE
-    golden = (np.sqrt(5) - 1) / 2  # the cost has one valley: each step keeps the part that holds its ground
-    while high - low > _FINEST:
-        left, right_side = high - golden * (high - low), low + golden * (high - low)
-        if _cost(scores, left) < _cost(scores, right_side):
-            high = right_side
-        else:
-            low = left
-    return float(np.exp((low + high) / 2))
+    best = minimize_scalar(lambda log: _cost(scores, log), bounds=_RANGE, method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(best.x))
 
 
 def fit_scaling(logits: ArrayLike, true: ArrayLike) -> tuple[float, float]:
-    """Temperature T and offset b that make σ(logit / T + b) as probable as can be (Platt 1999), by Newton's method.
+    """Temperature T and offset b that make σ(logit / T + b) as probable as can be (Platt 1999).
 
     An offset is needed where claims are true more or less often than those the logits were learned from.
 
@@ -121,18 +115,56 @@ def fit_scaling(logits: ArrayLike, true: ArrayLike) -> tuple[float, float]:
             f"{len(x)} logits for {len(y)} claims, of which {int(y.sum())} are true",
             allowed="as many of both, finite, some true and some not",
         )
-    size = max(float(np.abs(x).max()), 1e-12)
-    design = np.stack([x / size, np.ones_like(x)], 1)  # (n, 2)
-    beta = np.zeros(2)
+    found, offset = fit_logistic(np.stack([x, np.ones_like(x)], 1), y)
+    slope = max(found, np.exp(-_RANGE[1]))  # a claim with a higher logit is never less probable
+    return float(np.clip(1 / slope, *np.exp(_RANGE))), float(offset)
+
+
+def fit_logistic(design: FloatArray, y: FloatArray, ceiling: float = 1.0) -> FloatArray:
+    """Coefficients β under which ceiling · σ(design · β) makes what was observed most probable, by Fisher scoring.
+
+    Args:
+        design: (n, d), one column of which is all ones.
+        y: (n,) 1 where it was observed and 0 where not; their mean lies below the ceiling.
+        ceiling: The largest probability; 1 is logistic regression.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> design = np.stack([rng.normal(size=50_000), np.ones(50_000)], 1)
+        >>> y = (rng.random(50_000) < 0.8 * sigmoid(design @ [2.0, -1.0])).astype(float)
+        >>> fit_logistic(design, y, ceiling=0.8).round(1).tolist()
+        [2.0, -1.0]
+    """
+    scale = np.maximum(np.abs(design).max(0), 1e-12)
+    scaled = design / scale  # so that no step is badly scaled
+    share = float(y.mean())
+    constant = (scaled == 1).all(0).astype(np.float64)
+    beta = constant * np.log(share / (ceiling - share)) / max(constant.sum(), 1)
     for _ in range(100):
-        p = 0.5 * (1 + np.tanh(0.5 * design @ beta))  # σ, in a form that cannot overflow
-        curvature = (design * (p * (1 - p))[:, None]).T @ design + 1e-9 * np.eye(2)
-        step = np.linalg.solve(curvature, design.T @ (y - p))
-        beta += step * min(1.0, 5.0 / float(np.abs(step).max() or 1.0))  # far from the best Newton's step is too long
-        if np.abs(step).max() < 1e-9:
+        rise = sigmoid(scaled @ beta)
+        p = np.clip(ceiling * rise, 1e-12, 1 - 1e-12)
+        slope = ceiling * rise * (1 - rise)  # dp/dz
+        doubt = p * (1 - p)
+        curvature = (scaled * (slope * slope / doubt)[:, None]).T @ scaled
+        # The least norm among the solutions: where two columns say the same, they are many.
+        step = np.linalg.lstsq(curvature, scaled.T @ ((y - p) * slope / doubt), rcond=1e-10)[0]
+        step *= min(1.0, 10.0 / float(np.abs(step).max() or 1.0))  # far from the best the step is too long
+        beta += step
+        if np.abs(step).max() < 1e-8:
             break
-    slope = max(beta[0] / size, np.exp(-_RANGE[1]))  # a claim with a higher logit is never less probable
-    return float(np.clip(1 / slope, *np.exp(_RANGE))), float(beta[1])
+    found: FloatArray = beta / scale
+    return found
+
+
+def log_likelihood(p: FloatArray, y: FloatArray) -> float:
+    """Of what was observed, under predicted probabilities."""
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    return float((y * np.log(p) + (1 - y) * np.log(1 - p)).sum())
+
+
+def sigmoid(x: FloatArray) -> FloatArray:
+    """σ, in a form that cannot overflow."""
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))
 
 
 def _cost(scores: FloatArray, log_temperature: float) -> float:
@@ -142,10 +174,12 @@ def _cost(scores: FloatArray, log_temperature: float) -> float:
 
 
 def _pairs(probabilities: ArrayLike, outcomes: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    said = as_array(probabilities, "probabilities", "(n,)").astype(np.float64)
-    true = as_array(outcomes, "outcomes", "(n,)").astype(np.float64)
-    if said.shape != true.shape or not len(said):
-        raise SeesayError(f"{len(said)} probabilities for {len(true)} outcomes", allowed="as many of both, 1 or more")
-    if not ((said >= 0) & (said <= 1)).all():
+    predicted = as_array(probabilities, "probabilities", "(n,)").astype(np.float64)
+    observed = as_array(outcomes, "outcomes", "(n,)").astype(np.float64)
+    if predicted.shape != observed.shape or not len(predicted):
+        raise SeesayError(
+            f"{len(predicted)} probabilities for {len(observed)} outcomes", allowed="as many of both, 1 or more"
+        )
+    if not ((predicted >= 0) & (predicted <= 1)).all():
         raise SeesayError("a probability is not between 0 and 1", allowed="numbers from 0 to 1")
-    return said, true
+    return predicted, observed

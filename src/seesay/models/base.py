@@ -21,7 +21,7 @@ from seesay.images.backbones import Backbone
 from seesay.images.features import Features, FeatureSpec, compute
 from seesay.images.io import open_image
 from seesay.models.declared import Declared
-from seesay.models.popularity import POPULARITY, Popularity, read_popularity
+from seesay.models.hubness import Hubness, find_hubness, read_hubness
 from seesay.models.weights import Weights as Weights
 from seesay.system.progress import Progress
 from seesay.text.tokenizer import Tokenizer
@@ -70,12 +70,10 @@ class Matcher(nn.Module, Declared, ABC):
         return float(recipe.get("loss", {}).get("temperature", 1.0))
 
     @cached_property
-    def popularity(self) -> Popularity | None:
-        """How near to everything images and sentences are, where that lies beside the weights of an embedding."""
-        path = self.weights.folder / POPULARITY if self.weights else None
-        if not self.is_embedding or path is None or not path.is_file():
-            return None
-        return read_popularity(path, self.config.dim)
+    def hubness(self) -> Hubness | None:
+        """The hubness of images and sentences, where the folder of an embedding's weights has a file of it."""
+        path = find_hubness(self.weights.folder) if self.weights and self.is_embedding else None
+        return read_hubness(path, self.config.dim) if path else None
 
     @property
     def shared_parts(self) -> dict[str, tuple[str, ...]]:
@@ -260,8 +258,8 @@ class Captioner(Matcher):
     def predicted_rows(self, sentences: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         """What is read, what is to be predicted after each of it, both padded (n, T), and the lengths (n,)."""
         words, lengths = self.word_rows(sentences)
-        read = torch.cat([torch.full((len(words), 1), START), words], 1)
-        wanted = torch.cat([words, torch.full((len(words), 1), PAD)], 1)
+        read = torch.cat([words.new_full((len(words), 1), START), words], 1)
+        wanted = torch.cat([words, words.new_full((len(words), 1), PAD)], 1)
         wanted[torch.arange(len(words)), lengths] = END
         return read, wanted, lengths + 1
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seesay.models.registry import family_class
+from seesay.models.weights import ENSEMBLE, REMARKS, STEPS
 
 TERMS = {
     "flickr8k": "Flickr8K: photos and captions for research use",
@@ -21,6 +22,8 @@ def write_card(about: Mapping[str, Any]) -> str:
         # tiny
         ...
     """
+    if about["family"] == ENSEMBLE:
+        return _ensemble_card(about)
     kind, features = family_class(about["family"]), about["features"]
     lines = [
         f"# {about['name']}",
@@ -56,6 +59,7 @@ def write_card(about: Mapping[str, Any]) -> str:
         lines += [f"It shares the parts that training left as they were with {names}.", ""]
     if pruned := about.get("pruned"):
         lines += [f"Words that were seen fewer than {pruned['min_count']} times were taken out after training.", ""]
+    lines += card_lines(about)
     if figures := about.get("figures"):
         lines += ["## Measured", "", *_measured(figures)]
         lines += [f"`{kind.measured_by.format(name=about['name'])}` measures again.", ""]
@@ -68,6 +72,13 @@ def write_card(about: Mapping[str, Any]) -> str:
             "",
         ]
     return "\n".join(lines)
+
+
+def _ensemble_card(about: Mapping[str, Any]) -> str:
+    members = ", ".join(f"`{member['name']}`" for member in about["members"])
+    what = f"An ensemble: the standardised scores of {members}, weighted and added up."
+    lines = [f"# {about['name']}", "", f"{what} This card is written from `config.json`.", ""]
+    return "\n".join([*lines, *card_lines(about)])
 
 
 def summarise(report: Mapping[str, Any]) -> str:
@@ -140,3 +151,37 @@ def _decimals(value: float) -> str:
 def _cells(direction: Mapping[str, float]) -> str:
     recalls = " / ".join(f"{direction[key]:.1f}" for key in ("r1", "r5", "r10"))
     return f"{recalls} / {direction['median']:g}"
+
+
+def _shown(key: str, value: Any) -> str:
+    """A key of a table as a card shows it; a calibration inside a table has a row of its own."""
+    if isinstance(value, Mapping):
+        subtracted = [value[side] for side in ("of_images", "of_texts") if value.get(side)]
+        hubness = f" (hubness {' and '.join(map(str, subtracted))})" if subtracted else ""
+        return f"{key} {value['weight']}{hubness}" if "weight" in value else ""
+    if value is None:
+        return ""
+    return f"{key} {' + '.join(map(str, value)) if isinstance(value, list) else value}"
+
+
+def card_lines(about: Mapping[str, Any]) -> list[str]:
+    """The tables as a card shows them, each with where it was chosen."""
+    rows = []
+    for step, section in STEPS.items():
+        table = about.get(section)
+        if section == "calibration" and table is None:
+            table = (about.get("cascade") or {}).get("calibration")
+        if isinstance(table, list):
+            table = {member["name"]: member for member in table}
+        if not isinstance(table, Mapping) or step == "prune":  # which the card says in a sentence
+            continue
+        record = about.get("tuned", {}).get(section)
+        if record:
+            chosen = f"{record['data']}/{record['split']}, {record['date'][:10]}"
+        else:
+            chosen = str(table.get("chosen on") or table.get("data") or "")
+        shown = (_shown(key, value) for key, value in table.items() if key not in REMARKS)
+        rows.append(f"| {step} | {', '.join(filter(None, shown))} | {chosen} |")
+    if not rows:
+        return []
+    return ["## Tuned", "", "| step | table | chosen on |", "| --- | --- | --- |", *rows, ""]

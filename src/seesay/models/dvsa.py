@@ -34,9 +34,9 @@ from seesay.layers.pooling import masked_max
 from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
-from seesay.models.config import check_config, check_directions
 from seesay.models.registry import register_model
 from seesay.models.starting import initialise_from_embedding
+from seesay.system.tables import check_config, check_directions
 from seesay.text.edges import RELATIONS, parse_edges
 from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
 

@@ -31,10 +31,10 @@ from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
 from seesay.models.base import NORMALISATIONS, Captioner, State
-from seesay.models.config import check_config
 from seesay.models.pretrained import load_kind
 from seesay.models.registry import register_model
 from seesay.system.progress import Progress
+from seesay.system.tables import check_config
 from seesay.text.vocabulary import Vocabulary
 
 _WORD = 0.1  # of each number of a word's vector, before training

@@ -39,8 +39,8 @@ from seesay.models._phrases import Phrases, merge_words
 from seesay.models._readings import Indices, Reader, Reading, phrase_nodes, plan_readings
 from seesay.models.aligner import Aligner
 from seesay.models.base import LONGEST
-from seesay.models.config import check_config
 from seesay.models.registry import register_model
+from seesay.system.tables import check_config
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import END, PAD, Vocabulary
 

@@ -30,10 +30,10 @@ from seesay.images.features import Features, FeatureSpec
 from seesay.layers.relu_lstm import ReLULSTM
 from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
-from seesay.models.config import check_config
 from seesay.models.pretrained import load_kind
 from seesay.models.registry import register_model
 from seesay.models.starting import load_source
+from seesay.system.tables import check_config
 from seesay.text.vocabulary import PAD, SPECIAL, UNKNOWN, Vocabulary
 
 PAIRS_AT_ONCE = 4096

@@ -27,9 +27,9 @@ from seesay.images.features import Features, FeatureSpec
 from seesay.layers.likelihood import log_likelihoods
 from seesay.layers.sequences import Sequences
 from seesay.models.base import NORMALISATIONS, Captioner, State, without_dropout
-from seesay.models.config import check_config
 from seesay.models.registry import register_model
 from seesay.system.progress import Progress
+from seesay.system.tables import check_config
 from seesay.text.vocabulary import Vocabulary
 
 WIRINGS = (

@@ -23,9 +23,9 @@ from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.sequences import Sequences
 from seesay.models.base import NORMALISATIONS, Captioner, State
-from seesay.models.config import check_config
 from seesay.models.registry import register_model
 from seesay.system.progress import Progress
+from seesay.system.tables import check_config
 from seesay.text.vocabulary import Vocabulary
 
 

@@ -6,7 +6,7 @@ config.json        family, configuration, features, data, recipe, measured figur
 vocabulary.json    the words, or tokenizer.json, the subwords
 card.md            the same in plain words, written from config.json
 
-Some models leave more beside them: phrases, n-grams, how near to everything vectors are (`seesay.models.popularity`).
+Some models leave more beside them: phrases, n-grams, hubness (`seesay.models.hubness`).
 """
 
 import json
@@ -24,8 +24,8 @@ from seesay.images.backbones import file_digest
 from seesay.images.features import FeatureSpec
 from seesay.models.base import Captioner, Matcher, Weights
 from seesay.models.card import write_card
-from seesay.models.config import read_config
 from seesay.models.registry import family_class
+from seesay.models.weights import ENSEMBLE
 from seesay.models.weights import FORMAT as FORMAT
 from seesay.models.weights import PACKAGED as PACKAGED
 from seesay.models.weights import find as find
@@ -33,6 +33,7 @@ from seesay.models.weights import installed as installed
 from seesay.models.weights import read_about as read_about
 from seesay.system.files import replace_atomically
 from seesay.system.overrides import apply_overrides
+from seesay.system.tables import read_table
 from seesay.text.tokenizer import read_tokenizer
 
 Kind = TypeVar("Kind", bound=Matcher)
@@ -57,7 +58,7 @@ def load(name: str | Path, *, changes: Sequence[str] = ()) -> Matcher:
     folder, about = weights.folder, weights.about
     origin = str(folder / "config.json")
     kind = _family_of(weights)
-    config = read_config(kind.config_type, apply_overrides(about["config"], changes), origin)
+    config = read_table(kind.config_type, apply_overrides(about["config"], changes), origin)
     tokenizer = read_tokenizer(folder, (kind.tokenizer_type,), about.get("vocabulary"))
     spec = _read_features(weights, origin)
     model = kind(config, tokenizer, spec)
@@ -96,6 +97,12 @@ def load_kind(name: str | Path, wanted: type[Kind], lack: str) -> Kind:
 
 
 def _family_of(weights: Weights) -> type[Matcher]:
+    if weights.about["family"] == ENSEMBLE:
+        raise SeesayError(
+            f"{weights.name} is an ensemble, which can match and nothing else",
+            allowed=[other.name for other in installed()],
+            hint=f"seesay match --ensemble {weights.name}",
+        )
     try:
         return family_class(weights.about["family"])
     except SeesayError as error:
@@ -110,7 +117,7 @@ def _read_features(weights: Weights, origin: str) -> FeatureSpec:
     """The features that weights were trained on; those of other weights of the network are refused."""
     described = dict(weights.about["features"])
     digest = str(described.pop("digest", ""))
-    spec = read_config(FeatureSpec, {**described, "expected_digest": digest}, origin)
+    spec = read_table(FeatureSpec, {**described, "expected_digest": digest}, origin)
     if not digest:
         raise SeesayError(f"{origin}: features.digest is missing", allowed=f"the SHA-256 of {spec.backbone}'s weights")
     try:
@@ -199,21 +206,32 @@ def save(folder: Path, model: Matcher, about: dict[str, Any]) -> Weights:
     with replace_atomically(folder / "model.safetensors") as temporary:
         save_file(tensors, temporary)
     _write_text(folder / model.tokenizer.file_name, model.tokenizer.to_json())
-    return _write_about(folder, described)
+    return write_about(folder, described)
 
 
 def record_figures(folder: Path, key: str, figures: dict[str, Any]) -> Weights:
     """Keep a measured report with the weights, under `data/split`, and renew the card."""
     about = read_about(folder).about
-    return _write_about(folder, {**about, "figures": {**about.get("figures", {}), key: figures}})
+    return write_about(folder, {**about, "figures": {**about.get("figures", {}), key: figures}})
 
 
-def record_settings(folder: Path, captioning: dict[str, Any]) -> Weights:
-    """Keep with the weights how captions are written (`seesay.captioning.settings.Settings`), as dev has chosen."""
-    return _write_about(folder, {**read_about(folder).about, "captioning": captioning})
+def record_table(folder: Path, section: str, table: Any, tuned: dict[str, Any] | None = None) -> Weights:
+    """Keep a table that was chosen after training, with the record of how, and renew the card.
+
+    Args:
+        section: Its name; `cascade.calibration` is inside of `cascade`.
+        tuned: See `seesay.models.weights.check_digests`.
+    """
+    about = read_about(folder).about
+    *above, key = section.split(".")
+    changed = {**about, above[0]: {**about[above[0]], key: table}} if above else {**about, key: table}
+    if tuned is not None:
+        changed["tuned"] = {**about.get("tuned", {}), key: tuned}
+    return write_about(folder, changed)
 
 
-def _write_about(folder: Path, about: dict[str, Any]) -> Weights:
+def write_about(folder: Path, about: dict[str, Any]) -> Weights:
+    """Write config.json, and the card from it."""
     _write_text(folder / "card.md", write_card(about))
     _write_text(folder / "config.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
     return Weights(folder, about)

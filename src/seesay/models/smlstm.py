@@ -35,12 +35,12 @@ from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, SelectiveLSTM
 from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
-from seesay.models.config import check_config, check_directions
 from seesay.models.pretrained import load
 from seesay.models.registry import register_model
 from seesay.models.starting import initialise_from_parts, initialise_identity, load_source
 from seesay.models.vse import TEXT_POOLINGS
 from seesay.system.progress import Progress
+from seesay.system.tables import check_config, check_directions
 from seesay.text.tokenizer import Tokenizer
 from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
 

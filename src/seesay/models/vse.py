@@ -20,8 +20,8 @@ from seesay.images.regions import windows
 from seesay.layers.pooling import AttentionPool, masked_max, masked_mean
 from seesay.layers.recurrent import Recurrent
 from seesay.models.base import Matcher
-from seesay.models.config import check_config, check_directions
 from seesay.models.registry import register_model
+from seesay.system.tables import check_config, check_directions
 from seesay.text.vocabulary import PAD, UNKNOWN, Vocabulary
 
 ENCODERS = ("mean", "gru", "lstm")

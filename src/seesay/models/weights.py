@@ -1,7 +1,10 @@
 """Which trained weights there are and what their config.json says; for that nobody has to wait for torch."""
 
+import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,21 @@ from seesay.errors import SeesayError
 
 FORMAT = 1
 PACKAGED = Path(__file__).parents[1] / "weights"
+ENSEMBLE = "ensemble"
+"""The family of a folder that names other weights and has none of its own (`seesay.models.ensemble`)."""
+STEPS = {
+    "prune": "pruned",
+    "hubness": "hubness",
+    "cascade": "cascade",
+    "calibration": "calibration",
+    "captions": "captioning",
+    "grounding": "grounding",
+    "tags": "tags",
+    "ensemble": "members",
+}
+"""What `seesay tune --only` takes, in the order in which later steps need earlier ones, with the table it writes."""
+REMARKS = ("chosen on", "data")
+"""Keys of tables of version 0.1 that say where they come from."""
 
 _RENAMED = {"borrowed": "source_weights"}
 """Keys of config.json in folders that older releases wrote → their names."""
@@ -43,9 +61,9 @@ class Weights:
 
 
 def installed() -> list[Weights]:
-    """The weights that came with the package, by name."""
+    """The weights that came with the package, by name; an ensemble is none of its own."""
     folders = sorted(path.parent for path in PACKAGED.glob("*/config.json"))
-    return [read_about(folder) for folder in folders]
+    return [found for found in map(read_about, folders) if found.about["family"] != ENSEMBLE]
 
 
 def find(name: str | Path) -> Weights:
@@ -77,3 +95,51 @@ def read_about(folder: Path) -> Weights:
             f"{path} has format {about['format']}, this seesay reads format {FORMAT}", hint="pip install -U seesay"
         )
     return Weights(folder, {_RENAMED.get(str(key), str(key)): value for key, value in about.items()})
+
+
+def weights_digest(folder: Path) -> str:
+    """The sha256 of a weights file, in hex; read again only where the file has changed."""
+    path = folder / "model.safetensors"
+    try:
+        found = path.stat()
+        return _digest(path, found.st_mtime_ns, found.st_size)
+    except OSError as error:
+        raise SeesayError(f"cannot read the weights {path}: {error.strerror or error}") from error
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, changed: int, size: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def tuned_table(weights: Weights, section: str) -> Any:
+    """A table of config.json, once it fits the weights that are there; None where there is none.
+
+    Args:
+        section: The name of the table; `cascade.calibration` is that of a later stage of search.
+
+    Raises:
+        SeesayError: It was chosen beside other weights.
+    """
+    table: Any = weights.about
+    for key in section.split("."):
+        table = table.get(key) if isinstance(table, Mapping) else None
+    if table is not None:
+        check_digests(weights, section.split(".")[-1])
+    return table
+
+
+def check_digests(weights: Weights, section: str) -> None:
+    """Refuse a table that was chosen beside other weights than those that are there."""
+    record = weights.about.get("tuned", {}).get(section, {})
+    for name, digest in record.get("weights", {}).items():
+        is_own = name == weights.name and weights.about["family"] != "ensemble"
+        found = weights_digest(weights.folder if is_own else find(name).folder)
+        if found != digest:
+            step = next((step for step, own in STEPS.items() if own == section), section)
+            raise SeesayError(
+                f"{weights.folder / 'config.json'}: the table '{section}' was chosen beside {name} {str(digest)[:12]}, "
+                f"installed is {found[:12]}",
+                hint=f"seesay tune {weights.name} --only {step}",
+            )

@@ -18,7 +18,7 @@ from seesay.data.examples import Examples, Indices
 from seesay.layers.sequences import Sequences
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Matcher
-from seesay.models.popularity import POPULARITY, gather_popularity
+from seesay.models.hubness import HUBNESS, estimate_hubness
 from seesay.scoring import encode_all, score_all
 from seesay.training.distributed import gather_shards, gather_with_own_gradient, spread_over_processes
 from seesay.training.losses import ranking_loss
@@ -81,11 +81,11 @@ class RankingTask(SourceTask[Matcher]):
         """Nothing but the weights is learned."""
 
     def save_extras(self, folder: Path) -> None:
-        """Write how near to everything the vectors of an embedding are, by the first images it learned from."""
+        """Write the hubness of an embedding, by the first images it learned from."""
         source = next((source for source in self.sources if source.table is not None), None)
         if self.model.is_embedding and source is not None:
             vectors = encode_all(self.model, source)
-            gather_popularity(*vectors, self.recipe.loss.temperature).write(folder / POPULARITY)
+            estimate_hubness(*vectors, self.recipe.loss.temperature).write(folder / HUBNESS)
 
     def measure(self, model: Matcher) -> dict[str, Any]:
         """The retrieval figures of finished weights on dev."""

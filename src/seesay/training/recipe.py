@@ -13,10 +13,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from seesay.errors import SeesayError
 from seesay.system.overrides import apply_overrides
-from seesay.training._tables import key, read_table
-from seesay.training._toml import write_toml
+from seesay.system.tables import key, read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ class Recipe:
 
     def to_toml(self) -> str:
         """The recipe as the text of a TOML file, with all defaults filled in."""
-        return write_toml(self.to_dict())
+        return tomli_w.dumps(self.to_dict())
 
     def fingerprint(self) -> str:
         """SHA-256 of what the recipe says: the same for any order of keys and whether a default is written or not."""

@@ -14,9 +14,9 @@ from seesay.images.extraction import features_of
 from seesay.images.features import FeatureSpec
 from seesay.models import pretrained
 from seesay.models.base import Weights
-from seesay.models.config import read_config
 from seesay.models.registry import family_class
 from seesay.system.progress import Progress
+from seesay.system.tables import read_table
 from seesay.system.version import VERSION
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.checkpoint import load_weights
@@ -35,8 +35,8 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> Task:
     """
     kind = family_class(recipe.model)
     learning_task = task_class(kind.learning_task)
-    config = read_config(kind.config_type, recipe.config, f"recipe {recipe.name} [config]")
-    spec = read_config(FeatureSpec, recipe.features, f"recipe {recipe.name} [features]")
+    config = read_table(kind.config_type, recipe.config, f"recipe {recipe.name} [config]")
+    spec = read_table(FeatureSpec, recipe.features, f"recipe {recipe.name} [features]")
     outputs = kind.outputs_for(config)
     sources = [
         read_snippets(source, spec)

@@ -166,20 +166,22 @@ def _find(aligner: "Aligner", picture: "Image", phrases: list[str], boxes: "Boxe
 
     from seesay.drawing.overlay import Mark, Word, colour_of
     from seesay.grounding.heat import best_boxes, box_overlaps, heat_maps, point_at
+    from seesay.grounding.tuned import grounding_of
     from seesay.text.tokens import tokenize
 
+    how = grounding_of(aligner)
     features = aligner.features([picture])
     with torch.inference_mode():
         vectors = aligner.encode_phrases(phrases)
         scores = vectors @ aligner.encode_regions(features, boxes)[0].T  # (n_phrases, N)
     heats = heat_maps(aligner, features, vectors)
     found, marks, words, warnings = [], [], [], []
-    for row, (phrase, overlaps) in enumerate(zip(phrases, box_overlaps(heats, boxes), strict=True)):
+    for row, (phrase, overlaps) in enumerate(zip(phrases, box_overlaps(heats, boxes, **how.rule), strict=True)):
         tokens = tokenize(phrase)
         warnings += _warn_of_unknown(aligner, phrase, tokens)
         for rank, place in enumerate(best_boxes(overlaps, boxes, n)):
             label = phrase if n == 1 else f"{phrase} {rank + 1}"
-            point = point_at(heats[row : row + 1])[0]
+            point = point_at(heats[row : row + 1], how.blur)[0]
             unknown = _unknown(aligner, tokens)
             found.append(_grounded(phrase, boxes[place], float(scores[row, place]), point, unknown))
             marks.append(Mark(boxes[place], label, colour_of(row)))
@@ -197,9 +199,11 @@ def _align(aligner: "Aligner", picture: "Image", sentence: str, boxes: "Boxes") 
     from seesay.drawing.overlay import Mark, Word, colour_of
     from seesay.grounding.chains import align_words
     from seesay.grounding.heat import heat_maps, point_at
+    from seesay.grounding.tuned import grounding_of
     from seesay.text.function_words import name_things
     from seesay.text.tokens import tokenize
 
+    how = grounding_of(aligner)
     features = aligner.features([picture])
     with torch.inference_mode():
         texts = aligner.encode_texts([sentence])
@@ -209,7 +213,7 @@ def _align(aligner: "Aligner", picture: "Image", sentence: str, boxes: "Boxes") 
     heats = heat_maps(aligner, features, texts.states[0, : len(tokens)])
     named = zip(tokens, name_things(tokens), strict=True)
     laid = [names and token in aligner.tokenizer for token, names in named]
-    parts = align_words(heats, boxes, laid=laid)
+    parts = align_words(heats, boxes, laid=laid, settings=how)
     least = _FAINT * max(part.gain for part in parts)
     found: list[GroundedPhrase] = []
     marks: list[Mark] = []
@@ -220,7 +224,7 @@ def _align(aligner: "Aligner", picture: "Image", sentence: str, boxes: "Boxes") 
         words += [Word(token, colour) for token in own]
         if colour is not None:
             marks.append(Mark(boxes[part.region], " ".join(own), colour))
-            point = point_at(heats[part.first : part.last].sum(0, keepdims=True))[0]
+            point = point_at(heats[part.first : part.last].sum(0, keepdims=True), how.blur)[0]
             found.append(_grounded(" ".join(own), boxes[part.region], part.score, point, _unknown(aligner, own)))
     return found, marks, words, _scale(heats[0]), _warn_of_unknown(aligner, sentence, tokens)
 

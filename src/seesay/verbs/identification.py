@@ -72,7 +72,7 @@ class Identification(Drawn):
     def __getitem__(self, place: int) -> IdentifiedImage:
         return self.images[place]
 
-    def draw(self, method: str = "contrastive") -> "Image":
+    def draw(self, method: str | None = None) -> "Image":
         """The images with heat where the match rests, and the words of the description by their weights."""
         from seesay.drawing.saliency import draw_identification
         from seesay.explainers.explaining import explain

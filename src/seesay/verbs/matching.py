@@ -111,7 +111,7 @@ def match(
 
     sources = [image.source for image in given]
     if ensemble is not None:
-        from seesay.evaluation.ensembles import read_ensemble
+        from seesay.models.ensemble import read_ensemble
 
         together = read_ensemble(ensemble)
         name, matcher = together.name, load(together.members[0].name)

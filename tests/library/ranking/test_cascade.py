@@ -295,25 +295,6 @@ def test_without_their_weights_there_are_no_later_stages(tmp_path: Path, monkeyp
     assert Cascade("vse").stages == ()
 
 
-@pytest.mark.parametrize(
-    "table", [None, {}, {"after": ["vse"], "k": 0, "weight": 0.5, "slope": 1, "offset": 0}, [1],
-              {"after": ["vse"], "k": 10, "weight": 2, "slope": 1, "offset": 0},
-              {"after": ["vse"], "k": "10", "weight": 0.5, "slope": 1, "offset": 0}],
-)  # fmt: skip
-def test_what_is_no_blend_is_refused(table: Any) -> None:
-    with pytest.raises(SeesayError, match="'cascade' is"):
-        Blend.from_table(table, "config.json")
-
-
-def test_a_blend_is_read_as_it_was_written() -> None:
-    blend = Blend(("vse",), 200, 0.4, 0.8, -0.02)
-    assert Blend.from_table({**blend.to_table(), "measured on": "flickr8k/dev"}, "config.json") == blend
-    calibrated = replace(blend, calibration=Calibration(8.0, 2.0, -3.0, -1.0, ceiling=0.5))
-    assert Blend.from_table(calibrated.to_table(), "config.json") == calibrated
-    with pytest.raises(SeesayError, match="'cascade': 'calibration' is"):
-        Blend.from_table({**blend.to_table(), "calibration": {"slope": 1}}, "config.json")
-
-
 def test_a_blend_has_its_own_probabilities(
     open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
 ) -> None:

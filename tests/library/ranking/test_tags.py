@@ -10,13 +10,16 @@ from seesay.library.classes import CLASS_NAMES
 from seesay.library.ranking.calibration import Calibration
 from seesay.library.ranking.query import Query, Sentence
 from seesay.library.ranking.search import Result, find_photos
-from seesay.library.ranking.tags import WEIGHT, WEIGHT_ALONE, WELL_KNOWN, Clue, classes_alike, find_clues
+from seesay.library.ranking.tags import Clue, classes_alike, find_clues
 from seesay.library.stores.store import Store
 from seesay.library.tag_names import SHOWN, classes_named, find_classes, shown_names, singular
 from seesay.library.types import Filter
+from seesay.settings.tags import TagSettings
 
 Put = Callable[..., None]
 CHURCH, GUITAR, ESPRESSO = (CLASS_NAMES.index(name) for name in ("church", "acoustic guitar", "espresso coffee"))
+
+SETTINGS = TagSettings()
 
 
 def names(results: list[Result]) -> list[str]:
@@ -34,15 +37,15 @@ def test_there_are_a_thousand_different_classes_in_the_order_of_imagenet() -> No
 
 
 def test_rare_words_give_clues_and_common_ones_do_not() -> None:
-    clues = find_clues({"man": 20_000, "church": 0, "guitar": WELL_KNOWN // 2, "playing": 50})
-    assert [clue.weight for clue in clues] == [WEIGHT, WEIGHT / 2]
+    clues = find_clues({"man": 20_000, "church": 0, "guitar": SETTINGS.well_known // 2, "playing": 50})
+    assert [clue.weight for clue in clues] == [SETTINGS.weight, SETTINGS.weight / 2]
     assert CHURCH in clues[0].classes
     assert GUITAR in clues[1].classes
-    assert find_clues({"church": WELL_KNOWN}) == ()
+    assert find_clues({"church": SETTINGS.well_known}) == ()
 
 
 def test_words_that_stand_alone_weigh_more() -> None:
-    assert [clue.weight for clue in find_clues({"church": 0, "guitar": 0})] == [WEIGHT_ALONE] * 2
+    assert [clue.weight for clue in find_clues({"church": 0, "guitar": 0})] == [SETTINGS.weight_alone] * 2
 
 
 def test_a_word_that_is_no_class_is_taken_for_those_that_are_used_like_it() -> None:

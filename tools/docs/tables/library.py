@@ -9,7 +9,12 @@ from tables.reading import RESULTS, dated, result, table
 def calibration() -> str:
     found = result("calibration")
     rows: list[list[object]] = [
-        [f"{row['from']:.2f} – {row['to']:.2f}", f"{row['said']:.3f}", f"{row['true']:.3f}", f"{row['pairs']:,}"]
+        [
+            f"{row['from']:.2f} – {row['to']:.2f}",
+            f"{row['predicted']:.3f}",
+            f"{row['observed']:.3f}",
+            f"{row['pairs']:,}",
+        ]
         for row in found["reliability"]
     ]
     header = ["probability", "predicted", "observed", "pairs of query and photo"]

@@ -57,7 +57,7 @@ def evaluate(
     ensemble: Annotated[
         str | None,
         typer.Option(
-            metavar="NAMES", help="Evaluate an ensemble: comma-separated weights, an ensemble.json, or 'shipped'."
+            metavar="NAMES", help="Evaluate an ensemble: comma-separated weights, its folder, or 'shipped'."
         ),
     ] = None,
     entities: Annotated[
@@ -102,6 +102,7 @@ def evaluate(
     from seesay.cli.progress import progress_bar
     from seesay.cli.reporting import finish, require_writable
     from seesay.cli.research.checks import SHIPPED, read_changes, refuse_contradictions, require_weights, what_ships
+    from seesay.evaluation.ensembles import describe_ensemble
     from seesay.evaluation.protocols import find_protocol, read_measured
     from seesay.evaluation.report import build_report, figures_to_record
     from seesay.evaluation.tasks import TASKS, choose_tasks
@@ -131,9 +132,9 @@ def evaluate(
     if together is not None:
         chosen, found = evaluate_together(together, whole, collection, wanted, options)
         report = build_report([found], about, collection, split, command=command)
-        finish(report | {"model": chosen.describe()}, [TASKS["retrieval"]], [found], folder, as_json)
+        finish(report | {"model": describe_ensemble(chosen)}, [TASKS["retrieval"]], [found], folder, as_json)
         if folder is not None:
-            chosen.write(folder / "ensemble.json")
+            chosen.write(folder / "ensemble")
         return
     bar = partial(progress_bar, quiet=as_json)
     request = Request(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seesay.cli.messages import complain, describe
-from seesay.cli.options import Place
+from seesay.cli.options import AsJson, Place, Ray, Workers
 from seesay.cli.progress import progress_when_needed
 from seesay.system.names import printable
 from seesay.system.remote import as_url
@@ -19,30 +19,25 @@ if TYPE_CHECKING:
 def index(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FOLDER…]", help="Folders of photos; without any, those that are indexed already."),
+        typer.Argument(metavar="[FOLDER…]", help="Folders of photos. Default: those that are indexed already."),
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="PATTERN", help="Leave out names that match, such as '*.tif' or 'thumbs/'; remembered. Repeatable."
-        ),
+        typer.Option(metavar="PATTERN", help="Leave out names like '*.tif' or 'thumbs/', also next time. Repeatable."),
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try again what could not be used last time.")] = False,
-    workers: Annotated[int, typer.Option(min=0, metavar="N", help="Threads; 0 takes one per core.")] = 0,
-    ray: Annotated[
-        str | None,
-        typer.Option(metavar="local|auto", help="Encode on a Ray cluster: one on this machine, or the one there is."),
-    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Try files again that could not be used last time.")] = False,
+    workers: Workers = 0,
+    ray: Ray = None,
     model: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights for a library that is empty yet.")
+        str | None, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights, for a library that is still empty.")
     ] = None,
     library: Place = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Make photos searchable: new and changed ones are encoded, deleted ones disappear.
+    """Make photos searchable: new and changed photos are encoded, deleted ones are removed from the index.
 
-    Photos are only read. What a folder's `.seesayignore` names, and everything hidden, is left out. Stopped in the
-    middle, the same command goes on where it was.
+    Photos are only read. Hidden files and the names in a folder's `.seesayignore` are left out. Stopped, the same
+    command continues where it was.
 
     \b
     Examples:

@@ -8,19 +8,17 @@ from typing import Annotated
 import typer
 
 from seesay.cli.messages import complain, describe
-from seesay.cli.options import Place
+from seesay.cli.options import AsJson, Place, Workers
 from seesay.cli.progress import progress_when_needed
 from seesay.system.names import printable
 from seesay.system.remote import as_url
 
 app = typer.Typer(help="See what the library of photos holds, and mend it.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-
 
 @app.command()
 def status(library: Place = None, as_json: AsJson = False) -> None:
-    """Say where the library is, what is in it, and whether it fits the installed weights.
+    """Print where the library is, what it holds, and whether it fits the installed weights.
 
     \b
     Examples:
@@ -104,7 +102,7 @@ def failures(
 
 @app.command()
 def forget(
-    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Folders that need not exist any more.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Folders, which need not exist any more.")],
     library: Place = None,
 ) -> None:
     """Remove folders from the library; the photos themselves stay where they are.
@@ -124,15 +122,18 @@ def forget(
 def rebuild(
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FOLDER…]", help="What to index where the library is too damaged to know it."),
+        typer.Argument(metavar="[FOLDER…]", help="Folders to index, if the library is too damaged to name them."),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights, by default those it was made with.")
+        str | None,
+        typer.Option(
+            "--model", "-m", metavar="WEIGHTS", help="Weights. Default: those that the library was made with."
+        ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=0, metavar="N", help="Threads; 0 takes one per core.")] = 0,
+    workers: Workers = 0,
     library: Place = None,
 ) -> None:
-    """Encode every photo again: after a change of weights, or where the library is damaged.
+    """Encode every photo again: after a change of weights, or if the library is damaged.
 
     Stopped in the middle, `seesay index` goes on where it was.
 

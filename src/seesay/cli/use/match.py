@@ -25,7 +25,7 @@ def match(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Instead of one model: shipped, or an ensemble.json of seesay evaluate --ensemble.",
+            help="Instead of one model: shipped, or the folder of an ensemble.",
         ),
     ] = None,
     as_json: AsJson = False,

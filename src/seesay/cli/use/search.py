@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seesay.cli.messages import complain, describe, warn
-from seesay.cli.options import Place
+from seesay.cli.options import AsJson, Place
 from seesay.cli.progress import progress_when_needed
 from seesay.system.names import printable
 from seesay.system.remote import as_url, is_remote
@@ -27,7 +27,7 @@ def search(
         list[str] | None,
         typer.Argument(
             metavar="QUERY [FOLDER…]",
-            help="What the photos show, in English, or - for one query a line from stdin; then folders to search. "
+            help="What the photos show, in English, then folders to search. - reads queries from stdin, one a line. "
             "With --like the query may be left out.",
         ),
     ] = None,
@@ -38,37 +38,45 @@ def search(
         str,
         typer.Option(metavar="BOX", help="Only this crop of it: left,top,right,bottom from 0 to 1, as in 0,0,0.5,1."),
     ] = "",
-    plus: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Is to fit as well. Repeatable.")] = None,
-    minus: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Is not to fit. Repeatable.")] = None,
-    after: Annotated[str, typer.Option(metavar="DATE", help="From this date on: 2019, 2019-07 or 2019-07-04.")] = "",
-    before: Annotated[str, typer.Option(metavar="DATE", help="Before this date begins.")] = "",
+    plus: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A further sentence that photos should fit. Repeatable.")
+    ] = None,
+    minus: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A sentence that photos should not fit. Repeatable.")
+    ] = None,
+    after: Annotated[
+        str, typer.Option(metavar="DATE", help="Only from this date on: 2019, 2019-07 or 2019-07-04.")
+    ] = "",
+    before: Annotated[
+        str, typer.Option(metavar="DATE", help="Only before this date: 2019, 2019-07 or 2019-07-04.")
+    ] = "",
     within: Annotated[
         str, typer.Option("--in", metavar="DATE|NAME", help="In this year, month or day, or in folders of this name.")
     ] = "",
     camera: Annotated[str, typer.Option(metavar="NAME", help="Crop of the camera's name.")] = "",
-    tag: Annotated[
-        str, typer.Option(metavar="NAME", help="Only photos that look like this thing, such as guitar or church.")
-    ] = "",
+    tag: Annotated[str, typer.Option(metavar="NAME", help="Only photos with this tag, such as guitar or church.")] = "",
     top: Annotated[int, typer.Option("--top", "-n", min=1, metavar="N", help="How many photos.")] = 10,
     min_score: Annotated[
-        float | None, typer.Option(metavar="SCORE", help="Leave out what scores less, such as 0.5.")
+        float | None, typer.Option(metavar="SCORE", help="Only photos that score at least this, such as 0.5.")
     ] = None,
     sort: Annotated[str, typer.Option(help="score, or date: the same photos, latest first.")] = "score",
     regions: Annotated[
-        bool, typer.Option("--regions", help="Look for it in every region of the photos, and say in which it is.")
+        bool, typer.Option("--regions", help="Search the regions of the photos, and print the box of each.")
     ] = False,
     refresh: Annotated[bool, typer.Option("--index/--no-index", help="Look for new photos first.")] = True,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw a contact sheet: PNG, JPEG or WebP.")
     ] = None,
-    paths0: Annotated[bool, typer.Option("--paths0", help="Print bare paths that end with NUL, for xargs -0.")] = False,
+    paths0: Annotated[
+        bool, typer.Option("--paths0", help="Print only the paths, each followed by NUL, for xargs -0.")
+    ] = False,
     library: Place = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Find photos by a sentence. Folders are indexed first, which the first time takes a while.
+    """Find photos by a sentence. Folders are indexed first, which takes a while the first time.
 
     A percentage is the probability that people would describe the photo so: likely from 30 %, maybe from 10 %.
-    With --like and --regions it is the similarity instead. Copies of a photo are shown once.
+    With --like and --regions a similarity is printed instead. Copies of a photo are listed once.
 
     \b
     Examples:

@@ -9,77 +9,25 @@ before it gave, c, and blended with it,
     (1 - weight) · c + weight · (slope · s + offset)
 
 so that it can be calibrated like a cosine. How many photos a stage reranks, how much it counts and after which stages
-it comes is chosen on dev, and stands in the config.json of its weights, under `cascade`. Weights without that are not
-used: the stages before them answer.
+it comes is chosen on dev (`seesay tune --only cascade`), and stands in the config.json of its weights, under `cascade`.
+Weights without that are not used: the stages before them answer.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
-from seesay.library.ranking.calibration import Calibration
 from seesay.library.ranking.order import Ranked, rank
 from seesay.library.ranking.query import Query, Sentence
 from seesay.library.stores.store import Store
 from seesay.library.types import Fingerprint, Hit, Vector
+from seesay.settings.blend import Blend as Blend
+from seesay.settings.calibration import Calibration
 
 Boxes = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Blend:
-    """How a stage counts.
-
-    Attributes:
-        after: The weights of the stages before it, for which this was chosen.
-        k: Photos that it reranks.
-        weight: Of this stage's model, from 0 to 1.
-        slope: With `offset`, brings its scores onto those of the stages before it.
-        calibration: How a blended score becomes a probability, where that has been measured.
-
-    Example:
-        >>> blend = Blend(("vse",), k=100, weight=0.5, slope=2.0, offset=0.1)
-        >>> blend.gain(np.array([0.4, 0.4]), np.array([0.15, 0.3])).round(2).tolist()
-        [0.0, 0.15]
-    """
-
-    after: tuple[str, ...]
-    k: int
-    weight: float
-    slope: float
-    offset: float
-    calibration: Calibration | None = None
-
-    def gain(self, before: NDArray[Any], scores: NDArray[Any]) -> NDArray[np.float64]:
-        """What is added to the scores of the stages before, for photos that this stage's model gives these."""
-        return np.asarray(self.weight * (self.slope * scores + self.offset - before), np.float64)
-
-    def to_table(self) -> dict[str, Any]:
-        """What stands in config.json under `cascade`."""
-        table = asdict(self)
-        return {
-            **table,
-            "after": list(self.after),
-            "calibration": self.calibration.to_table() if self.calibration else None,
-        }
-
-    @classmethod
-    def from_table(cls, table: Any, origin: str) -> "Blend":
-        """Read what `to_table` gave; further keys are remarks."""
-        kinds: dict[str, Any] = {"after": list, "k": int, "weight": int | float, "slope": int | float}
-        kinds["offset"] = int | float
-        if not isinstance(table, Mapping) or not all(isinstance(table.get(key), kind) for key, kind in kinds.items()):
-            raise SeesayError(f"{origin}: 'cascade' is {table!r}", allowed=f"an object with {', '.join(kinds)}")
-        if table["k"] < 1 or not 0 <= table["weight"] <= 1:
-            raise SeesayError(f"{origin}: 'cascade' is {table!r}", allowed="k of 1 or more, a weight from 0 to 1")
-        curve = table.get("calibration")
-        calibration = Calibration.from_table(curve, f"{origin}: 'cascade'") if curve is not None else None
-        numbers = {key: table[key] for key in kinds if key != "after"}
-        return cls(after=tuple(map(str, table["after"])), **numbers, calibration=calibration)
 
 
 class Stage(Protocol):

@@ -9,6 +9,7 @@ from seesay.errors import SeesayError
 from seesay.library.ranking.calibration import Calibration
 from seesay.library.types import Fingerprint, Vector
 from seesay.library.weights import LibraryWeights
+from seesay.settings.tags import TagSettings
 from seesay.text.function_words import content_words
 
 
@@ -23,6 +24,10 @@ class QueryEncoder(Protocol):
     def calibration(self) -> Calibration | None:
         """How a cosine becomes a probability, where that has been measured."""
 
+    @property
+    def tag_settings(self) -> TagSettings:
+        """How much tags count for words that the model has hardly seen."""
+
     def encode_text(self, text: str) -> Vector:
         """The unit vector (D,) of a sentence."""
 
@@ -35,8 +40,12 @@ class WeightsQueryEncoder(LibraryWeights):
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        found = self.about.get("calibration")
+        found = self.tuned("calibration")
         return Calibration.from_table(found, self.config_file) if found else None
+
+    @cached_property
+    def tag_settings(self) -> TagSettings:
+        return TagSettings.from_table(self.tuned("tags") or {}, self.config_file)
 
     @cached_property
     def _without_torch(self) -> Any:

@@ -35,7 +35,7 @@ class Sentence:
 def read_sentence(encoder: QueryEncoder, text: str) -> Sentence:
     """A sentence of a query as a person has written it: everything that is to be known of its words, found once."""
     counts = encoder.count_words(text)
-    vector, clues = encoder.encode_text(text), find_clues(counts)
+    vector, clues = encoder.encode_text(text), find_clues(counts, encoder.tag_settings)
     if clues and not any(counts.values()):
         vector = np.zeros_like(vector)  # words that were never seen have no direction
     helped = {clue.word for clue in clues}

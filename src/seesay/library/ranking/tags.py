@@ -3,8 +3,7 @@
 The network below a matcher was trained on ImageNet, and its classifier knows a thousand things by name, many of which
 no caption mentions. A photo's likely classes are its tags. A word of a query that the matcher has seen too rarely to
 know well adds to the cosine of photos whose tags it names, the more the rarer it is: λ · √p, where p is the probability
-of the classes that the word names. `WEIGHT` and `WELL_KNOWN` were chosen on the dev photos of Flickr8K and COCO
-(`benchmarks/tags.py`).
+of the classes that the word names. How much that is, is chosen on dev (`seesay tune --only tags`).
 """
 
 from collections.abc import Mapping
@@ -14,21 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from seesay.library.tag_names import classes_by_word, classes_named
 from seesay.library.types import Tags
+from seesay.settings.tags import TagSettings
 
 if TYPE_CHECKING:
     from seesay.text.vectors import Matrix, WordVectors
-from seesay.library.tag_names import classes_by_word, classes_named
-
-WEIGHT = 0.35
-"""λ of a word that was never seen."""
-WEIGHT_ALONE = 0.6
-"""λ where no word of the query was ever seen. Tags alone rank then, so it only sets how sure the score sounds: a
-choice, not measured."""
-WELL_KNOWN = 500
-"""How often a word has to be seen in training to need no help."""
-_ALIKE = 0.65  # cosine of word vectors from which a class stands for a word that is no class itself
-_N_ALIKE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +40,12 @@ class Clue:
         return float(self.weight * np.sqrt(min(p, 1.0)))
 
 
-def find_clues(counts: Mapping[str, int]) -> tuple[Clue, ...]:
+def find_clues(counts: Mapping[str, int], settings: TagSettings | None = None) -> tuple[Clue, ...]:
     """What the words of a query say about tags.
 
     Args:
         counts: Its content words, with how often the matcher has seen each in training.
+        settings: How much tags count; those of the matcher's weights.
 
     Example:
         >>> find_clues({"man": 12_000, "banjo": 0})
@@ -62,25 +53,28 @@ def find_clues(counts: Mapping[str, int]) -> tuple[Clue, ...]:
         >>> find_clues({"espresso": 0})[0].weight
         0.6
     """
+    how = settings or TagSettings()
     alone = not any(counts.values())
     clues = []
     for word, count in counts.items():
-        weight = WEIGHT_ALONE if alone else WEIGHT * max(0.0, 1 - count / WELL_KNOWN)
+        weight = how.weight_alone if alone else how.weight_of(count)
         if weight:
             # Word vectors are guesses, and a word that was learned, however badly, needs none.
-            classes = classes_named(word) or (classes_alike(word) if count == 0 else {})
+            classes = classes_named(word) or (classes_alike(word, how) if count == 0 else {})
             if classes:
                 clues.append(Clue(weight, classes, word))
     return tuple(clues)
 
 
-def classes_alike(word: str) -> dict[int, float]:
+def classes_alike(word: str, settings: TagSettings | None = None) -> dict[int, float]:
     """Classes whose names have words that are used like this one, with the cosine of the nearest.
 
     Example:
+        >>> from seesay.library.classes import CLASS_NAMES
         >>> [(CLASS_NAMES[number], round(alike, 2)) for number, alike in classes_alike("cappuccino").items()][:3]
         [('espresso machine', 0.92), ('espresso coffee', 0.92), ('soda bottle', 0.74)]
     """
+    how = settings or TagSettings()
     vectors, known, rows = _word_space()
     if word not in vectors:
         return {}
@@ -88,7 +82,7 @@ def classes_alike(word: str) -> dict[int, float]:
     cosines = rows @ (own / np.linalg.norm(own))
     found: dict[int, float] = {}
     for place in np.argsort(-cosines):
-        if cosines[place] < _ALIKE or len(found) >= _N_ALIKE:
+        if cosines[place] < how.alike or len(found) >= how.n_alike:
             break
         for number in classes_by_word()[known[place]]:
             found.setdefault(number, float(cosines[place]))

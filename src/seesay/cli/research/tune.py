@@ -1,0 +1,200 @@
+"""`seesay tune`: choose on dev what trained weights need besides themselves."""
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from seesay.models.weights import Weights
+    from seesay.training.finishing.recording import Change
+    from seesay.training.finishing.steps import Proposal, Request
+
+
+def tune(
+    weights: Annotated[str, typer.Argument(metavar="WEIGHTS", help="Weights by name or folder (seesay models).")],
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="STEP",
+            help="hubness, calibration, cascade, captions, ensemble, grounding, tags or prune; repeatable.",
+        ),
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DATA", help="A collection whose dev split chooses (flickr8k); repeatable for tags."),
+    ] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where the images of a collection lie that has none beside it."),
+    ] = None,
+    entities: Annotated[
+        str, typer.Option(metavar="DATA", help="Flickr30k Entities, for noun phrases and boxes.")
+    ] = "flickr30k_entities",
+    after: Annotated[
+        str, typer.Option(metavar="NAMES", help="cascade: the stages of search before this one, such as vse,dvsa.")
+    ] = "",
+    members: Annotated[
+        str, typer.Option(metavar="NAMES", help="ensemble: its members; makes the folder WEIGHTS where there is none.")
+    ] = "",
+    centres: Annotated[int, typer.Option(min=1, metavar="N", help="hubness: cluster centres on each side.")] = 128,
+    min_count: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="prune: drop words that training saw fewer times.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="prune: the folder of the pruned weights.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all figures that led to the choices here, as JSON.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change and change nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what changed as JSON.")] = False,
+) -> None:
+    """Choose on dev data what trained weights need besides themselves, and write it into their folder.
+
+    Every step chooses one table of config.json and says what it changed: the hubness of an embedding; how much a later
+    stage of search counts (cascade); how scores become probabilities (calibration); how captions are written; how words
+    become boxes (grounding); how much tags count; the weights of an ensemble. Without --only all steps that the weights
+    can use are run. With every table stand the data, the date, the version, and the digests of all weights that it was
+    chosen beside; it is refused later where one of these has changed.
+
+    Examples:
+      seesay tune vse --only calibration --dry-run
+      seesay tune runs/dvsa/weights
+      seesay tune mine --only ensemble --members vse,dvsa,mrnn
+      seesay tune runs/hmlstm/weights --only prune --min-count 8 -o pruned
+    """
+    from seesay.models.weights import find
+    from seesay.training.finishing.recording import compare, record
+    from seesay.training.finishing.steps import PROPOSERS, SPLIT
+
+    steps = _choose_steps(weights, only or [], members)
+    if "prune" in steps:
+        _prune(weights, steps, min_count, output, dry_run, as_json)
+        return
+    is_new = not (Path(weights) / "config.json").is_file()
+    about = _new_ensemble(weights) if members and is_new else find(weights)
+    request = _request(data, images, entities, after, members, centres, quiet=as_json)
+    told: list[dict[str, Any]] = []
+    for step in steps:
+        start = time.monotonic()
+        proposal = PROPOSERS[step](find(about.folder) if about.folder.is_dir() else about, request)
+        if dry_run:
+            change = compare(about.folder, proposal.section, proposal.table)
+        else:
+            if proposal.save:
+                proposal.save(about.folder)
+            if step == "ensemble" and members:
+                _write_ensemble(about.folder, proposal, f"{proposal.data}/{SPLIT}")
+            change = record(
+                about.folder, proposal.section, proposal.table,
+                data=proposal.data, split=SPLIT, beside=proposal.beside,
+            )  # fmt: skip
+        told.append(_tell(step, proposal, change, time.monotonic() - start, dry_run, as_json))
+    if report is not None:
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.write_text(json.dumps({"weights": about.name, "steps": told}, indent=2) + "\n", encoding="utf-8")
+    if as_json:
+        told = [{key: value for key, value in each.items() if key != "figures"} for each in told]
+        typer.echo(json.dumps({"weights": about.name, "written": not dry_run, "steps": told}, indent=2))
+
+
+def _choose_steps(weights: str, only: list[str], members: str) -> list[str]:
+    """The steps that are wanted, in the order in which later ones need earlier ones."""
+    from seesay.errors import SeesayError
+    from seesay.models.weights import STEPS, find
+    from seesay.training.finishing.steps import steps_for
+
+    if unknown := [step for step in only if step not in STEPS]:
+        raise SeesayError(f"there is no step {unknown[0]!r}", allowed=STEPS)
+    if members:
+        if only not in ([], ["ensemble"]):
+            raise SeesayError("--members is for an ensemble", hint="--only ensemble")
+        return ["ensemble"]
+    found = find(weights)
+    able = steps_for(found)
+    if lacking := [step for step in only if step not in (*able, "prune")]:
+        raise SeesayError(f"{found.name} has no use for {lacking[0]}", allowed=[*able, "prune"])
+    return [step for step in STEPS if step in (only or able)]
+
+
+def _request(
+    data: list[str] | None, images: Path | None, entities: str, after: str, members: str, centres: int, *, quiet: bool
+) -> "Request":
+    from seesay.library.indexing.encoding import likeliest_tags
+    from seesay.library.tag_names import classes_named
+    from seesay.text.function_words import content_words
+    from seesay.training.finishing.steps import QueryWords, Request
+
+    def names(given: str) -> tuple[str, ...]:
+        return tuple(name.strip() for name in given.split(",") if name.strip())
+
+    def tell(line: str) -> None:
+        if not quiet:
+            typer.echo(line, err=True)
+
+    words = QueryWords(content_words, classes_named, likeliest_tags)
+    return Request(words, tuple(data or ()), images, entities, names(after), names(members), centres, tell)
+
+
+def _tell(
+    step: str, proposal: "Proposal", change: "Change", seconds: float, dry_run: bool, as_json: bool
+) -> dict[str, Any]:
+    if not as_json:
+        done = "would change" if dry_run else "changed"
+        where = f"chosen on {proposal.data}/dev in {seconds:.0f} s"
+        typer.echo(f"{step}: {done if change.keys else 'no change'}, {where}")
+        for key, (old, new) in change.keys.items():
+            typer.echo(f"  {key}: {'–' if old is None else old} → {'–' if new is None else new}")
+    return {
+        "step": step,
+        "section": proposal.section,
+        "table": proposal.table,
+        "data": proposal.data,
+        "split": "dev",
+        "changed": {key: list(values) for key, values in change.keys.items()},
+        "seconds": round(seconds, 1),
+        "figures": proposal.figures,
+    }
+
+
+def _new_ensemble(folder: str) -> "Weights":
+    from seesay.models.ensemble import Ensemble
+    from seesay.models.weights import Weights
+
+    return Weights(Path(folder), Ensemble(()).about(Path(folder).name))
+
+
+def _write_ensemble(folder: Path, proposal: "Proposal", chosen_on: str) -> None:
+    """Make the folder of an ensemble, before what was chosen is recorded in it."""
+    from seesay.models.ensemble import Ensemble, Member
+
+    members = tuple(Member(**own) for own in proposal.table)
+    Ensemble(members, chosen_on).write(folder)
+
+
+def _prune(
+    weights: str, steps: list[str], min_count: int | None, output: Path | None, dry_run: bool, as_json: bool
+) -> None:
+    from seesay.errors import SeesayError
+    from seesay.models.pretrained import load
+    from seesay.training.finishing.prune import prune_model, save_pruned
+
+    if steps != ["prune"] or min_count is None or output is None:
+        raise SeesayError(
+            "words are pruned in a step of its own, into a folder of its own",
+            hint=f"seesay tune {weights} --only prune --min-count 8 -o DIR, then seesay tune DIR",
+        )
+    model = load(weights)
+    pruned = prune_model(model, min_count)
+    before, kept = len(model.vocabulary), len(pruned.vocabulary)
+    if not dry_run:
+        save_pruned(model, pruned, min_count, output)
+    if as_json:
+        typer.echo(json.dumps({"words": before, "kept": kept, "written": None if dry_run else str(output)}))
+    else:
+        typer.echo(
+            f"{before:,} words, {kept:,} kept" + ("" if dry_run else f", in {output}; seesay tune {output} next")
+        )

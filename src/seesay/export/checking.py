@@ -1,0 +1,156 @@
+"""Whether graphs answer as the model does that they came from.
+
+Both engines answer the same verbs, from the words of a sentence to the score, and the largest difference of each graph
+is kept with it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from seesay.errors import SeesayError
+from seesay.images.features import Features
+from seesay.images.regions import windows
+from seesay.layers.sequences import Sequences
+from seesay.models.aligner import Aligner
+from seesay.models.base import LONGEST, Captioner, Matcher
+from seesay.runtime.matching import GRAPH_OF, Model, Texts
+from seesay.runtime.network import ImageFeatures
+from seesay.text.vocabulary import START
+
+LIMIT = 1e-4
+"""The largest difference that is let through, as a share of the largest number (of 1 where all are smaller)."""
+SENTENCES = (
+    "",
+    "dog",
+    "a brown dog runs through the grass",
+    "two men in red shirts are playing football on a field",
+    "xqzv wqpl",
+    "a man 's hat is n't as old as the zzyzx beside it",
+    "a girl in a pink dress is climbing up a set of stairs in an entry way",
+    " ".join(["the old man and the sea"] * 20)[: 5 * LONGEST],
+)
+"""Empty, one word, captions, words that nobody knows, and more words than are read."""
+
+
+class Difference:
+    """The largest differences between two engines, by graph."""
+
+    def __init__(self) -> None:
+        self.largest: dict[str, float] = {}
+
+    def add(self, graph: str, torch_side: Tensor, graph_side: NDArray[Any]) -> None:
+        """Compare what both gave; a number that is none, or another shape, is no answer at all."""
+        wanted = torch_side.detach().numpy()
+        if wanted.shape != graph_side.shape or not np.isfinite(graph_side).all():
+            raise SeesayError(f"the graph {graph} gives {graph_side.shape}, torch {wanted.shape}, or no finite numbers")
+        if not wanted.size:
+            return
+        scale = max(1.0, float(np.abs(wanted).max()))
+        found = float(np.abs(wanted.astype(np.float64) - graph_side).max()) / scale
+        self.largest[graph] = max(found, self.largest.get(graph, 0.0))
+        if found > LIMIT:
+            raise SeesayError(f"the graph {graph} differs from torch by {found:.1e}", allowed=f"at most {LIMIT:.0e}")
+
+
+@torch.inference_mode()
+def compare(
+    model: Matcher, graphs: Model, features: Features, sentences: Sequence[str] = SENTENCES
+) -> dict[str, float]:
+    """The largest difference of each graph.
+
+    Args:
+        model: The one that graphs were made of.
+        graphs: The exported folder.
+        features: Of images, with all that the model wants.
+        sentences: Read one by one, and together.
+
+    Raises:
+        SeesayError: A difference is larger than `LIMIT`.
+    """
+    difference = Difference()
+    theirs = ImageFeatures(*(None if part is None else part.numpy() for part in _parts(features)))  # type: ignore[arg-type]
+    images = model.encode_images(features)
+    seen = graphs.encode_images(theirs)
+    difference.add("images", images, seen)
+    difference.add("images", images[:1], graphs.encode_images(_first(theirs)))
+    if "texts" in graphs.graphs.names:
+        for some in _batches(sentences):
+            texts, read = model.encode_texts(some), graphs.encode_texts(some)
+            _compare_texts(difference, texts, read)
+            _compare_scores(difference, model, graphs, images, texts, read)
+    if isinstance(model, Aligner):
+        _compare_regions(difference, model, graphs, features, theirs, sentences)
+    if isinstance(model, Captioner):
+        _compare_steps(difference, model, graphs, images)
+    return difference.largest
+
+
+def _batches(sentences: Sequence[str]) -> Iterator[list[str]]:
+    yield from ([sentence] for sentence in sentences)
+    yield list(sentences)
+
+
+def _parts(features: Features) -> tuple[Tensor | None, ...]:
+    return features.pooled, features.map, features.parts
+
+
+def _first(features: ImageFeatures) -> ImageFeatures:
+    pooled, *others = (None if part is None else part[:1] for part in (features.pooled, features.map, features.parts))
+    assert pooled is not None
+    return ImageFeatures(pooled, *others)
+
+
+def _compare_texts(difference: Difference, texts: Any, read: Any) -> None:
+    if not isinstance(texts, Sequences):
+        difference.add("texts", texts, read)
+        return
+    assert isinstance(read, Texts)
+    if texts.words.tolist() != read.words.tolist() or texts.lengths.tolist() != read.lengths.tolist():
+        raise SeesayError("the graph texts reads other words than torch")
+    mask = texts.mask
+    difference.add("texts", texts.states[mask], read.states[mask.numpy()])  # behind a sentence's end anything may stand
+
+
+def _compare_scores(
+    difference: Difference, model: Matcher, graphs: Model, images: Tensor, texts: Any, read: Any
+) -> None:
+    seen = images.numpy()
+    if not isinstance(model, Captioner):
+        graph = "look" if "look" in graphs.graphs.names else "score"
+        difference.add(graph, model.score(images, texts), graphs.score(seen, read))
+        difference.add(graph, model.score(images[:1], texts), graphs.score(seen[:1], read))
+        return
+    for normalise, graph in GRAPH_OF.items():
+        scores = graphs.score(seen, read, normalise=normalise)
+        difference.add(graph, model.score(images, texts, normalise=normalise), scores)
+
+
+def _compare_regions(
+    difference: Difference, model: Aligner, graphs: Model, features: Features, theirs: ImageFeatures,
+    sentences: Sequence[str],
+) -> None:  # fmt: skip
+    for n in (1, 7):
+        vectors = model.encode_regions(features, windows(n))
+        difference.add("regions", vectors, graphs.encode_regions(theirs, windows(n)))
+    if "phrases" in graphs.graphs.names:
+        for some in _batches(sentences):
+            difference.add("phrases", model.encode_phrases(some), graphs.encode_phrases(some))
+
+
+def _compare_steps(difference: Difference, model: Captioner, graphs: Model, images: Tensor, n_words: int = 5) -> None:
+    difference.add("refine", model.refine(images), graphs.refine(images.numpy()))
+    for rows in (images[:1], images):
+        state, own = model.start(rows), graphs.start(rows.numpy())
+        words = torch.full((len(rows),), START)
+        for wanted, found in zip(state, own, strict=True):
+            difference.add("start", wanted, found)
+        for _ in range(n_words):
+            log_probs, state = model.step(state, words)
+            found_probs, own = graphs.step(own, words.numpy())
+            difference.add("step", log_probs, found_probs)
+            words = log_probs.argmax(1)

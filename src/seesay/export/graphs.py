@@ -1,0 +1,235 @@
+"""Which graphs the use of a model needs, by the verbs that it answers.
+
+images       features of images → what the model keeps of them
+texts        rows of word numbers and their lengths → what it keeps of sentences
+score        both → (n_images, n_texts); of captioners also score-mean-image and likelihood, without normalisation
+regions      means over any regions → their vectors                    aligners
+phrases      word rows → one vector for each                           aligners
+start, step  the state before the first word, and a word further       captioners
+refine       encoded images → vectors whose neighbours look alike    captioners
+look         scores with what was looked at                            sm-LSTM, in place of score
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from seesay.export import stand_ins
+from seesay.export.tracing import Graph
+from seesay.images.features import OUTPUTS, Features
+from seesay.images.regions import region_weights
+from seesay.layers.sequences import Sequences
+from seesay.models.aligner import Aligner
+from seesay.models.base import Captioner, Matcher
+
+SENTENCES = ("a dog runs through the snow", "two men")
+"""What graphs are followed with; a batch of unlike lengths, so that padding is met."""
+_TEXTS = ("states", "words", "lengths")
+_NORMALISED = {"score": "marginal", "score-mean-image": "mean-image", "likelihood": "none"}
+
+
+@dataclass(frozen=True)
+class FixedMap(Features):
+    """Features whose map has the size that the network always gives: which cells make up a region is no question."""
+
+    def regions(self, boxes: NDArray[np.float32]) -> Tensor:
+        assert self.map is not None
+        height, width = (int(size) for size in self.map.shape[1:3])
+        return torch.from_numpy(region_weights(boxes, height, width)) @ self.map.flatten(1, 2)
+
+
+@dataclass(frozen=True)
+class GivenRegions(Features):
+    """Features whose means over the regions that are asked for are known already: (n, N, C)."""
+
+    means: Tensor | None = None
+
+    def regions(self, boxes: NDArray[np.float32]) -> Tensor:
+        assert self.means is not None
+        return self.means
+
+
+def graphs_of(model: Matcher, features: Features) -> list[Graph]:
+    """The graphs of a model.
+
+    Args:
+        model: Trained, and not in training.
+        features: Of one image or more, with what the model wants to know (`Matcher.outputs`).
+    """
+    with torch.no_grad():
+        images = model.encode_images(features)
+    found = [_image_graph(model, features)]
+    if isinstance(model, Captioner):
+        found += _captioner_graphs(model, images)
+    if isinstance(model, Aligner):
+        found += _region_graphs(model, features)
+    if not reads_trees(model) and _has_texts(model):
+        found += _text_graphs(model, images)
+    return found
+
+
+def reads_trees(model: Matcher) -> bool:
+    """Whether sentences are read as trees, whose shape a graph of rows of words does not know."""
+    return hasattr(model, "encode_trees") or getattr(model.config, "fragments", "words") == "edges"
+
+
+def missing(model: Matcher) -> dict[str, str]:
+    """What has no graph, and why."""
+    if reads_trees(model):
+        why = "sentences are read as trees: which rows are added up differs from sentence to sentence"
+        return dict.fromkeys(("texts", "score", "phrases"), why)
+    if not _has_texts(model):
+        return dict.fromkeys(("texts", "score"), "the image is read before the words: there is nothing to keep")
+    return {}
+
+
+def _has_texts(model: Matcher) -> bool:
+    return model.can_score or not isinstance(model, Captioner)
+
+
+def feature_inputs(model: Matcher, features: Features) -> dict[str, Tensor]:
+    """The features that a model wants, by the names of a graph's inputs."""
+    given = {"pooled": features.pooled, "map": features.map, "parts": features.parts}
+    wanted = [output if output in OUTPUTS else "parts" for output in model.outputs]
+    return {name: tensor for name in wanted if (tensor := given[name]) is not None}
+
+
+def _image_graph(model: Matcher, features: Features) -> Graph:
+    inputs = feature_inputs(model, features)
+    names = tuple(inputs)
+
+    def encode(*tensors: Tensor) -> Tensor:
+        return model.encode_images(FixedMap(**dict(zip(names, tensors, strict=True))))
+
+    return Graph("images", encode, inputs, ["images"], _rows(*names, "images"))
+
+
+def _read(model: Matcher, encode: Callable[[list[str]], Any], words: Tensor, lengths: Tensor) -> Any:
+    """What a model makes of rows of words, where it would have made the rows of sentences itself."""
+    with patch.object(model, "word_rows", lambda sentences, longest=0: (words, lengths)):
+        return encode([""])
+
+
+def _word_inputs(model: Matcher) -> dict[str, Tensor]:
+    words, lengths = model.word_rows(SENTENCES)
+    return {"words": words, "lengths": lengths}
+
+
+def _text_graphs(model: Matcher, images: Tensor) -> list[Graph]:
+    inputs = _word_inputs(model)
+    loops = _loops(model)
+    with torch.no_grad():
+        texts = model.encode_texts(SENTENCES)
+    is_rows = isinstance(texts, Sequences)
+
+    def encode(words: Tensor, lengths: Tensor) -> Any:
+        found = _read(model, model.encode_texts, words, lengths)
+        return (found.states, found.words, found.lengths) if is_rows else found
+
+    outputs = ["states", "said", "n_said"] if is_rows else ["texts"]
+    free = {"words": ("n", "t"), "lengths": ("n",), "states": ("n", "s"), "said": ("n", "s"), "n_said": ("n",)}
+    found = [Graph("texts", encode, inputs, outputs, {**free, "texts": ("n",)}, loops)]
+    both: dict[str, Tensor] = {"images": images}
+    both |= dict(zip(_TEXTS, (texts.states, texts.words, texts.lengths), strict=True)) if is_rows else {"texts": texts}
+    return found + _score_graphs(model, both, loops)
+
+
+def _score_graphs(model: Matcher, both: Mapping[str, Tensor], loops: Mapping[str, Any]) -> list[Graph]:
+    free = _rows("images") | {"texts": ("m",), "states": ("m", "t"), "words": ("m", "t"), "lengths": ("m",)}
+    free |= {"scores": ("n", "m")} | ({"images": ("n", "r")} if both["images"].ndim == 3 else {})
+
+    def scorer(compare: Callable[[Tensor, Any], Any]) -> Callable[..., Any]:
+        return lambda images, *texts: compare(images, Sequences(*texts) if len(texts) > 1 else texts[0])
+
+    if isinstance(model, Captioner):
+        return [
+            Graph(name, scorer(_unwrapped(model, normalise)), both, ["scores"], free, loops)
+            for name, normalise in _NORMALISED.items()
+        ]
+    answer: Any = getattr(model, "look", None) or getattr(model, "choose", None)
+    if hasattr(model, "look"):
+        free = {**free, "regions": (None, "n", "m"), "said": (None, "n", "m", "s")}
+
+        def look(images: Tensor, texts: Sequences) -> Any:
+            looked = answer(images, texts)
+            return looked.scores, looked.regions, looked.words
+
+        return [Graph("look", scorer(look), both, ["scores", "regions", "said"], free, loops)]
+    if hasattr(model, "choose"):  # the same scores without blocks
+
+        def choose(images: Tensor, texts: Sequences) -> Tensor:
+            candidates = images.unsqueeze(0).expand(texts.lengths.shape[0], -1, -1)
+            scores: Tensor = answer(candidates, texts)
+            return scores.t()
+
+        return [Graph("score", scorer(choose), both, ["scores"], free, loops)]
+    return [Graph("score", scorer(model.score), both, ["scores"], free, loops)]
+
+
+def _unwrapped(model: Captioner, normalise: str) -> Callable[[Tensor, Any], Any]:
+    """`score` without its inference mode, in which nothing can be followed."""
+    score = type(model).score
+    plain = getattr(score, "__wrapped__", score)
+    return lambda images, texts: plain(model, images, texts, normalise=normalise)
+
+
+def _region_graphs(model: Aligner, features: Features) -> list[Graph]:
+    parts = features.parts if features.parts is not None else features.regions(model.boxes)
+    means = parts[:, :3]
+    boxes = np.zeros((3, 4), np.float32)
+
+    def encode(parts: Tensor, means: Tensor) -> Tensor:
+        return model.encode_regions(GivenRegions(means[:, 0], parts=parts, means=means), boxes)
+
+    free = {"parts": ("n",), "means": ("n", "r"), "vectors": ("n", "r")}
+    found = [Graph("regions", encode, {"parts": parts, "means": means}, ["vectors"], free)]
+    if not reads_trees(model):
+
+        def read(words: Tensor, lengths: Tensor) -> Any:
+            return _read(model, model.encode_phrases, words, lengths)
+
+        rows = {"words": ("n", "t"), "lengths": ("n",), "vectors": ("n",)}
+        found.append(Graph("phrases", read, _word_inputs(model), ["vectors"], rows, _loops(model)))
+    return found
+
+
+def _captioner_graphs(model: Captioner, images: Tensor) -> list[Graph]:
+    with torch.no_grad():
+        state = model.start(images)
+    names = [f"state_{place}" for place in range(len(state))]
+    after = [f"next_{place}" for place in range(len(state))]
+    words = torch.ones(len(images), dtype=torch.int64)
+
+    def step(words: Tensor, *state: Tensor) -> Any:
+        log_probs, found = model.step(state, words)
+        return log_probs, *found
+
+    inputs = {"words": words, **dict(zip(names, state, strict=True))}
+    return [
+        Graph("start", model.start, {"images": images}, names, _rows("images", *names)),
+        Graph("step", step, inputs, ["log_probs", *after], _rows("words", *names, "log_probs", *after)),
+        Graph("refine", model.refine, {"images": images}, ["refined"], _rows("images", "refined")),
+    ]
+
+
+def _rows(*names: str) -> dict[str, Sequence[str | None]]:
+    return dict.fromkeys(names, ("n",))
+
+
+def _loops(model: Matcher) -> dict[str, Any]:
+    """The stand-ins that a model of this kind needs."""
+    module = type(model).__module__
+    own = vars(__import__(module, fromlist=["*"]))
+    replaced: dict[str, Any] = {
+        f"{module}.{name}": getattr(stand_ins, name) for name in ("sum_of_max", "log_likelihoods") if name in own
+    }
+    if hasattr(model, "_recur") and getattr(model.config, "cell", "") == "relu":
+        replaced[f"{module}.{type(model).__name__}._recur"] = stand_ins.recur
+    replaced["seesay.layers.relu_lstm.ReLULSTM.read"] = stand_ins.read_pushes
+    return replaced

@@ -1,0 +1,69 @@
+"""A network in whole numbers of 8 bits: half the time and half the file, at a price that is recorded.
+
+Weights are rounded channel by channel, activations by the range that they have on real photos. The first convolution,
+whose 32 channels see the pixels themselves, and the classifier stay as they are. Nothing is learned again after the
+rounding, so vectors turn by some degrees: whoever ships such a network measures what that costs first.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from seesay.runtime.folder import open_session
+
+Pixels = NDArray[np.uint8]
+
+
+class _Photos:
+    """Views of photos, as ONNX Runtime wants to be given what ranges are measured on."""
+
+    def __init__(self, views: Sequence[Pixels]) -> None:
+        self._views: Iterator[Pixels] = iter(views)
+
+    def get_next(self) -> dict[str, Pixels] | None:
+        view = next(self._views, None)
+        return None if view is None else {"pixels": view}
+
+
+def quantise(source: Path, target: Path, views: Sequence[Pixels]) -> None:
+    """Round a network's graph to 8 bits.
+
+    Args:
+        source: The graph in single precision.
+        target: The file to write.
+        views: Of photos, (n, H, W, 3) each, to measure the ranges of activations on.
+    """
+    from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
+
+    graph = onnx.load(source).graph
+    first = next(node.name for node in graph.node if node.op_type == "Conv")
+    logging.disable(logging.WARNING)  # it advises a preparation that this graph does not need
+    try:
+        quantize_static(
+            str(source),
+            str(target),
+            _Photos(views),
+            quant_format=QuantFormat.QDQ,
+            per_channel=True,
+            activation_type=QuantType.QUInt8,
+            weight_type=QuantType.QInt8,
+            op_types_to_quantize=["Conv", "Clip", "Add"],
+            nodes_to_exclude=[first],
+        )
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def cosines(source: Path, target: Path, views: Sequence[Pixels]) -> NDArray[Any]:
+    """How alike the vectors of photos are, by the graph and by the rounded one: (n,)."""
+    whole, rounded = (open_session(path, 1) for path in (source, target))
+    found = []
+    for view in views:
+        a, b = (session({"pixels": view})[1] for session in (whole, rounded))
+        found.append((a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)))
+    return np.concatenate(found)

@@ -1,0 +1,249 @@
+"""A folder of exported weights: what it says, whether its files belong together, and its graphs, opened when asked for.
+
+config.json       as of the weights, with a table `graphs`: opset, precision, and for each graph its file and digest
+NAME.onnx         one for each verb, a few thousand bytes: the weights stay where they are
+model.safetensors the weights
+vocabulary.json   the words
+
+Beside the folder lies that of the network (`network.onnx`, `network.json`), which several weights share.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seesay.errors import SeesayError
+from seesay.models.weights import Weights, find
+from seesay.runtime.graph_file import Stored, read_graph_file
+from seesay.runtime.tensors import Place, map_tensor, read_places
+from seesay.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+OPSETS = (17,)
+"""The operator sets that graphs are written in."""
+HALF, MODEL = ".half", "model."
+"""What the name of an initialiser has around that of the tensor whose half-precision numbers it is."""
+WEIGHTS = "model.safetensors"
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Session:
+    """An opened graph."""
+
+    session: "onnxruntime.InferenceSession"
+    inputs: tuple[str, ...]
+
+    def __call__(self, arrays: Arrays) -> list[NDArray[Any]]:
+        """What the graph gives, in the order of its outputs; arrays that it does not ask for are left out."""
+        found: list[NDArray[Any]] = self.session.run(None, {name: arrays[name] for name in self.inputs})
+        return found
+
+
+class GraphFolder:
+    """Exported weights. Nothing but config.json is read before it is needed.
+
+    Args:
+        name: Weights that came with the package, or a folder.
+        threads: That a graph may use; 0 for as many as there are cores.
+
+    Raises:
+        SeesayError: There are no such weights, or they have no graphs that this version reads.
+    """
+
+    def __init__(self, name: str | Path, *, threads: int = 1) -> None:
+        self.weights: Weights = find(name)
+        self.folder, self.threads = self.weights.folder, threads
+        self.origin = self.folder / "config.json"
+        self._sessions: dict[str, Session] = {}
+        if not isinstance(self.weights.about.get("graphs"), dict):
+            raise SeesayError(
+                f"{self.weights.name} has no graphs, without which it needs torch",
+                hint=f"seesay export {self.weights.name} -o DIR",
+            )
+        self.table: dict[str, Any] = self.weights.about["graphs"]
+        if self.table.get("opset") not in OPSETS or not isinstance(self.table.get("files"), dict):
+            raise SeesayError(
+                f"{self.origin}: the graphs are written in operator set {self.table.get('opset')!r}",
+                allowed=", ".join(map(str, OPSETS)),
+                hint=f"seesay export {self.weights.name} -o DIR",
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The graphs there are."""
+        return tuple(self.table["files"])
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The words, which have to be those that config.json was written for."""
+        path = self.folder / "vocabulary.json"
+        try:
+            vocabulary = Vocabulary.from_json(path.read_text(encoding="utf-8"), str(path))
+        except (OSError, UnicodeDecodeError) as error:
+            raise SeesayError(f"cannot read {path}: {error}") from error
+        wanted = self.weights.about.get("vocabulary")
+        if vocabulary.fingerprint() != wanted:
+            raise SeesayError(
+                f"{path} has the words {vocabulary.fingerprint()[:12]}, its config.json was written for "
+                f"{str(wanted)[:12]}",
+                hint="take both files from the folder of the same weights",
+            )
+        return vocabulary
+
+    @cached_property
+    def places(self) -> dict[str, Place]:
+        """Where the tensors of the weights lie."""
+        return read_places(self.folder / WEIGHTS)
+
+    def tensor(self, name: str) -> NDArray[np.float32]:
+        """A tensor of the weights, in single precision."""
+        if name not in self.places:
+            raise SeesayError(f"{self.folder / WEIGHTS} has no tensor {name!r}", allowed=self.places)
+        return np.asarray(map_tensor(self.folder / WEIGHTS, self.places[name]), np.float32)
+
+    def open(self, graph: str) -> Session:
+        """A graph, checked and opened once.
+
+        Raises:
+            SeesayError: There is no such graph, and why; or its file is damaged, or does not fit the others.
+        """
+        if graph not in self._sessions:
+            if graph not in self.names:
+                why = self.table.get("missing", {}).get(graph, f"{self.weights.about['family']} has none")
+                raise SeesayError(f"{self.weights.name} has no graph {graph!r}: {why}", allowed=self.names)
+            path = inside(self.folder, str(self.table["files"][graph].get("file", "")), self.origin)
+            shared = self._check(path, self.table["files"][graph])
+            self._sessions[graph] = open_session(path, self.threads, shared)
+        return self._sessions[graph]
+
+    def _check(self, path: Path, entry: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+        """Refuse a graph that is not the one that was written; give the tensors that are those of source weights."""
+        found = read_graph_file(path)
+        if file_digest(path) != entry.get("digest"):
+            raise SeesayError(
+                f"the graph {path} is not the one that {self.origin.name} was written for", hint="seesay export"
+            )
+        check_opset(path, found.opset)
+        shared: dict[str, NDArray[Any]] = {}
+        for name, stored in found.stored.items():
+            if not stored.location:
+                continue
+            source, _, tensor = str(entry.get("shared", {}).get(name, "")).partition(":")
+            own = tensor or name.removeprefix(MODEL).removesuffix(HALF)
+            if source:
+                shared[name] = self._shared(path, source, own, stored)
+                continue
+            inside(self.folder, stored.location, path)
+            if stored.location != WEIGHTS:
+                raise SeesayError(f"the graph {path} has numbers in {stored.location!r}", allowed=WEIGHTS)
+            self._check_tensor(path, own, stored, self.places.get(own))
+            if own == "embedding.weight" and stored.shape[0] != len(self.vocabulary):
+                raise SeesayError(f"the graph {path} knows {stored.shape[0]} words, {self.weights.name} has "
+                                  f"{len(self.vocabulary)}")  # fmt: skip
+        return shared
+
+    def _check_tensor(self, path: Path, name: str, stored: Stored, place: Place | None) -> None:
+        wanted = (stored.shape, stored.offset, stored.length)
+        if place is None or (place.shape, place.offset, place.length) != wanted:
+            is_there = "absent" if place is None else f"{place.shape} at {place.offset}"
+            raise SeesayError(
+                f"the graph {path} does not fit {WEIGHTS}: {name} is {is_there} in the weights, {stored.shape} at "
+                f"{stored.offset} in the graph",
+                hint=f"seesay export {self.weights.name} -o DIR",
+            )
+
+    def _shared(self, path: Path, source: str, tensor: str, stored: Stored) -> NDArray[Any]:
+        """A tensor of source weights, which lie beside these or came with the package."""
+        wanted = source_weights(self.weights.about).get(source)
+        if wanted is None or Path(source).name != source:
+            raise SeesayError(f"{self.origin} does not name {source!r} among its source weights")
+        beside = self.folder.parent / source
+        folder = beside if (beside / WEIGHTS).is_file() else find(source).folder
+        digest = file_digest(folder / WEIGHTS)
+        if digest != wanted:
+            raise SeesayError(
+                f"{self.weights.name} was trained on top of {source} {str(wanted)[:12]}, there is {digest[:12]}",
+                hint=f"seesay export {source} {self.weights.name} -o DIR",
+            )
+        place = read_places(folder / WEIGHTS).get(tensor)
+        if place is None or place.shape != stored.shape:
+            raise SeesayError(f"the graph {path} wants {tensor} {stored.shape} of {source}, which has none such")
+        return map_tensor(folder / WEIGHTS, place)
+
+
+def source_weights(about: Mapping[str, Any]) -> dict[str, str]:
+    """The weights that others share parts with, each with the digest that it had."""
+    found: dict[str, str] = about.get("source_weights") or about.get("borrowed") or {}
+    return found
+
+
+def inside(folder: Path, name: str, origin: Path) -> Path:
+    """The path of a file that has to lie in a folder itself; anything else is refused before it is opened."""
+    if not name or Path(name).name != name or name in (".", ".."):
+        raise SeesayError(f"{origin} names the file {name!r}", allowed="a file of the same folder")
+    path = folder / name
+    if path.is_symlink() and path.resolve().parent != folder.resolve():
+        raise SeesayError(f"{path} is a link out of its folder", allowed="a file of the same folder")
+    return path
+
+
+def check_opset(path: Path, opset: int) -> None:
+    if opset not in OPSETS:
+        raise SeesayError(
+            f"the graph {path} is written in operator set {opset}",
+            allowed=", ".join(map(str, OPSETS)),
+            hint="seesay export",
+        )
+
+
+def file_digest(path: Path) -> str:
+    """The sha256 of a file, in hex."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def open_session(path: Path, threads: int, shared: Arrays | None = None) -> Session:
+    """Let ONNX Runtime open a graph; what it refuses is an error that names the file."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # what goes wrong is raised, and not also printed
+    # A thread that waits in a loop takes a core from everything else that a library does.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if shared:
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array)) for array in shared.values()]
+        options.add_external_initializers(list(shared), values)
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime has an exception of its own for every status, and none above them
+        raise SeesayError(f"cannot open the graph {path}: {str(error)[:300]}", hint="seesay export") from error
+    return Session(session, tuple(given.name for given in session.get_inputs()))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object of a file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise SeesayError(f"{path} is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise SeesayError(f"{path} is not an object")
+    return found

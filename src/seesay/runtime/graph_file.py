@@ -1,0 +1,135 @@
+"""What a graph's file says about itself, read before ONNX Runtime is given the file.
+
+An ONNX file is a protocol buffer. Of it only this is looked at: the operator set, and for each initialiser its shape
+and where its numbers lie. Numbers themselves are skipped, so a file of any size takes no memory.
+"""
+
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from seesay.errors import SeesayError
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An initialiser.
+
+    Attributes:
+        shape: Of the tensor.
+        location: The file that holds it, relative to the graph's folder; empty where the graph's file does.
+        offset, length: Its bytes in that file.
+    """
+
+    shape: tuple[int, ...]
+    location: str = ""
+    offset: int = 0
+    length: int = 0
+
+
+@dataclass(frozen=True)
+class GraphFile:
+    """What a graph's file says: the version of ONNX's operators, and its initialisers by name."""
+
+    opset: int
+    stored: dict[str, Stored]
+
+
+def read_graph_file(path: Path) -> GraphFile:
+    """Look at a graph's file.
+
+    Raises:
+        SeesayError: It cannot be read, is truncated, or is no ONNX graph.
+    """
+    try:
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
+    except OSError as error:
+        raise SeesayError(f"cannot read the graph {path}: {error.strerror or error}", hint="seesay export") from error
+    try:
+        return _read_model(memoryview(data))
+    except (IndexError, ValueError, UnicodeDecodeError) as error:
+        raise SeesayError(f"the graph {path} is damaged or truncated: {error}", hint="seesay export") from error
+
+
+def _read_model(data: memoryview) -> GraphFile:
+    opset, stored, has_graph = 0, {}, False
+    for field, value in _fields(data):
+        if field == 8 and isinstance(value, memoryview):  # opset_import: a domain, empty for ONNX's own, and a version
+            own = dict(_fields(value))
+            if not own.get(1):
+                opset = _number(own.get(2, 0))
+        elif field == 7 and isinstance(value, memoryview):
+            has_graph = True
+            for inner, tensor in _fields(value):
+                if inner == 5 and isinstance(tensor, memoryview):
+                    name, found = _read_tensor(tensor)
+                    stored[name] = found
+    if not has_graph or not opset:
+        raise ValueError("it holds no graph")
+    return GraphFile(opset, stored)
+
+
+def _read_tensor(data: memoryview) -> tuple[str, Stored]:
+    name, shape, entries = "", [], {}
+    for field, value in _fields(data):
+        if field == 1:
+            shape += [_number(value)] if isinstance(value, int) else list(_packed(value))
+        elif field == 8 and isinstance(value, memoryview):
+            name = bytes(value).decode()
+        elif field == 13 and isinstance(value, memoryview):  # external_data: a key and a value
+            entry = {key: bytes(text).decode() for key, text in _fields(value) if isinstance(text, memoryview)}
+            entries[entry.get(1, "")] = entry.get(2, "")
+    place = int(entries.get("offset", 0)), int(entries.get("length", 0))
+    return name, Stored(tuple(shape), entries.get("location", ""), *place)
+
+
+def _fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """The fields of a message, each with its number."""
+    place = 0
+    while place < len(data):
+        key, place = _varint(data, place)
+        kind = key & 7
+        if kind == _VARINT:
+            value, place = _varint(data, place)
+            yield key >> 3, value
+            continue
+        if kind == _BYTES:
+            size, place = _varint(data, place)
+        elif kind in (_FIXED64, _FIXED32):
+            size = 8 if kind == _FIXED64 else 4
+        else:
+            raise ValueError(f"there is no kind of field {kind}")
+        if place + size > len(data):
+            raise ValueError(f"it ends {place + size - len(data)} bytes too early")
+        yield key >> 3, data[place : place + size]
+        place += size
+
+
+def _varint(data: memoryview, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, place
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number has too many bytes")
+
+
+def _packed(data: memoryview) -> Iterator[int]:
+    place = 0
+    while place < len(data):
+        value, place = _varint(data, place)
+        yield value
+
+
+def _number(value: int | memoryview) -> int:
+    if not isinstance(value, int):
+        raise ValueError("a number is not one")
+    return value

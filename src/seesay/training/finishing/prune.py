@@ -1,0 +1,59 @@
+"""Take the rarest words out of trained weights, so that they take less room; they are read as unknown from then on."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from seesay.models import pretrained
+from seesay.models.base import Matcher
+from seesay.models.weights import STEPS, Weights
+from seesay.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
+
+_WRITTEN_AGAIN = ("format", "family", "config", "features", "vocabulary", "search", "source_weights")
+_CHOSEN_FOR_OTHER_WORDS = ("figures", "tuned", *STEPS.values())
+_FILES = ("model.safetensors", "config.json", "vocabulary.json", "tokenizer.json", "card.md")
+
+
+def prune_words(vocabulary: Vocabulary, min_count: int) -> Vocabulary:
+    """The words that were seen at least `min_count` times; they stand first, the most frequent of all before them.
+
+    Example:
+        >>> words = Vocabulary.build(["a dog", "a cat", "a dog"], min_count=1)
+        >>> prune_words(words, 2).words[len(SPECIAL):]
+        ('a', 'dog')
+    """
+    n = len(SPECIAL) + sum(count >= min_count for count in vocabulary.counts[len(SPECIAL) :])
+    counts = list(vocabulary.counts[:n])
+    counts[UNKNOWN] += sum(vocabulary.counts[n:])
+    return Vocabulary(vocabulary.words[:n], tuple(counts), min_count)
+
+
+def prune_model(model: Matcher, min_count: int) -> Matcher:
+    """The same model without the rows of the rarest words."""
+    vocabulary = prune_words(model.vocabulary, min_count)
+    pruned = type(model)(model.config, vocabulary, model.feature_spec)
+    wanted = pruned.state_dict()
+    n = len(vocabulary)
+    pruned.load_state_dict(
+        {
+            key: tensor[:n] if len(tensor.shape) and tensor.shape != wanted[key].shape else tensor
+            for key, tensor in model.state_dict().items()
+        }
+    )
+    return pruned
+
+
+def save_pruned(model: Matcher, pruned: Matcher, min_count: int, folder: Path) -> Weights:
+    """Write pruned weights; what was measured of the others, and tuned for them, is not theirs and is left out.
+
+    Files that the model needs besides its weights (phrases, n-grams, hubness) are copied.
+    """
+    assert model.weights is not None
+    dropped = {*_WRITTEN_AGAIN, *_CHOSEN_FOR_OTHER_WORDS}
+    about: dict[str, Any] = {key: value for key, value in model.weights.about.items() if key not in dropped}
+    own = model.weights.folder
+    weights = pretrained.save(folder, pruned, {**about, "pruned": {"min_count": min_count}})
+    for path in own.iterdir():
+        if path.is_file() and path.name not in _FILES and folder.resolve() != own.resolve():
+            shutil.copyfile(path, folder / path.name)
+    return weights

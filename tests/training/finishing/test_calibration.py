@@ -1,0 +1,114 @@
+"""Cosines as probabilities: the fit, and the queries it is fitted on."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seesay.data.collection import Collection, Item, Phrase
+from seesay.errors import SeesayError
+from seesay.settings.calibration import MOST_WORDS, Calibration
+from seesay.text.tokens import tokenize
+from seesay.training.finishing.calibration import (
+    Queries,
+    fit_calibration,
+    fit_queries,
+    gather_queries,
+    mean_average_precision,
+    precisions,
+)
+
+CURVE = Calibration(slope=8.0, slope_per_word=1.0, offset=-3.0, offset_per_word=-1.0)
+
+
+def observe(n: int = 60_000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs that follow the curve."""
+    rng = np.random.default_rng(1)
+    cosines, n_words = rng.uniform(-0.2, 0.9, n), rng.integers(1, MOST_WORDS + 1, n)
+    logits = (8 + n_words) * cosines - 3 - n_words
+    return cosines, rng.random(n) < 1 / (1 + np.exp(-logits)), n_words
+
+
+def test_the_curve_that_made_the_pairs_is_found_again() -> None:
+    found = fit_calibration(*observe())
+    for n_words in (1, 3, 6):
+        cosines = np.linspace(0, 0.8, 9)
+        np.testing.assert_allclose(found.probability(cosines, n_words), CURVE.probability(cosines, n_words), atol=0.03)
+
+
+def test_a_ceiling_is_found_where_what_fits_is_not_always_said() -> None:
+    rng = np.random.default_rng(2)
+    cosines = rng.uniform(0, 1, 60_000)
+    fits = rng.random(60_000) < 0.5 / (1 + np.exp(6 - 20 * cosines))
+    found = fit_calibration(cosines, fits, np.full(60_000, 2))
+    assert found.ceiling == 0.5
+    assert found.probability(1.0, 2) == pytest.approx(0.5, abs=0.02)
+    assert fit_calibration(*observe()).ceiling == 1.0
+
+
+def test_no_other_curve_makes_them_likelier() -> None:
+    cosines, fits, n_words = observe(1000)
+    found = fit_calibration(cosines, fits, n_words)
+
+    def cost(curve: Calibration) -> float:
+        p = np.array([curve.probability(c, int(n)) for c, n in zip(cosines, n_words, strict=True)])
+        return -float(np.where(fits, np.log(p), np.log(1 - p)).sum())
+
+    best = cost(found)
+    for delta in np.eye(4) * 0.05:
+        for sign in (1, -1):
+            values = np.array([found.slope, found.slope_per_word, found.offset, found.offset_per_word]) + sign * delta
+            assert cost(Calibration(*values, found.ceiling)) > best
+
+
+def test_sentences_of_one_length_are_enough() -> None:
+    rng = np.random.default_rng(0)
+    cosines = rng.uniform(0, 1, 30_000)
+    found = fit_calibration(cosines, rng.random(30_000) < 1 / (1 + np.exp(5 - 10 * cosines)), np.full(30_000, 3))
+    assert found.probability(0.5, 3) == pytest.approx(0.5, abs=0.03)
+
+
+@pytest.mark.parametrize("fits", [[True, True], [False, False], []])
+def test_pairs_that_all_or_none_fit_teach_nothing(fits: list[bool]) -> None:
+    with pytest.raises(SeesayError, match="some that fit and some that do not"):
+        fit_calibration([0.1, 0.9][: len(fits)], fits, [1, 1][: len(fits)])
+
+
+def test_a_step_is_no_curve() -> None:
+    with pytest.raises(SeesayError, match="wholly apart"):
+        fit_calibration([0.1, 0.2, 0.8, 0.9], [False, False, True, True], [1, 1, 1, 1])
+
+
+def collection(*items: Item) -> Collection:
+    return Collection("toy", Path(), "toy", items)
+
+
+def test_a_photo_fits_a_query_where_its_describers_said_every_content_word_in_whatever_form() -> None:
+    photos = collection(
+        Item("1.jpg", None, ("Two dogs play.", "Dogs in the snow."), "dev"),
+        Item("2.jpg", None, ("A cat sleeps in snow.",), "dev"),
+    )
+    phrases = (Phrase(0, 0, 2, "a dog", "7", ()), Phrase(0, 0, 1, "nothing", "0", ()))
+    entities = collection(Item("1.jpg", None, ("a dog",), None, phrases=phrases))
+    queries = gather_queries(photos, entities, lambda text: [word for word in tokenize(text) if len(word) > 2])
+    found = {text: fits.tolist() for text, fits in zip(queries.texts, queries.fits, strict=True)}
+    assert queries.n_phrases == 1
+    assert queries.texts[0] == "a dog"
+    assert found["a dog"] == [True, False]
+    assert found["A cat sleeps in snow."] == [False, True]
+    scores = np.array([[0.9, 0.1]] * len(queries.texts), np.float32)
+    assert precisions({"all": scores}, queries)["phrases"] == {"all": 100.0}
+
+
+def test_scores_of_queries_are_fitted_pair_by_pair() -> None:
+    cosines, fits, n_words = observe(6000)
+    n_words[:] = np.repeat(n_words[:60], 100)
+    queries = Queries([""] * 60, n_words[::100], fits.reshape(60, 100), 60)
+    scores = cosines.reshape(60, 100).astype(np.float32)
+    assert fit_queries(scores, queries) == fit_calibration(scores.ravel(), fits, n_words)
+
+
+def test_average_precision_is_over_queries_that_some_photo_fits() -> None:
+    scores = np.array([[0.1, 0.9, 0.5], [0.3, 0.2, 0.1]], np.float32)
+    fits = np.array([[True, False, True], [False, False, False]])
+    assert mean_average_precision(scores, fits) == pytest.approx(100 * (1 / 2 + 2 / 3) / 2, abs=0.01)
