@@ -235,7 +235,7 @@ def test_a_folder_that_is_away_is_told_and_the_others_are_searched(seesay: Call,
         (("", "--no-index"), "the query is empty"),
         (
             ("a dog", "--box", "0,0,1,1"),
-            "a box is a part of a photo, and there is none\n  try: --like PHOTO",
+            "a box is a crop of a photo, and there is none\n  try: --like PHOTO",
         ),
         (("--like", "red.png", "--box", "1,0", "--no-index"), "the box is '1,0'\n  allowed: left,top,right,bottom"),
         (("--like", "absent.jpg", "--no-index"), "cannot open absent.jpg: no such file"),
