@@ -13,7 +13,7 @@ from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.images.batches import BATCH, work_in_batches
-from seesay.images.features import OUTPUTS, Features, FeatureSpec, check_outputs, compute, pool_map
+from seesay.images.features import LOWER, OUTPUTS, Features, FeatureSpec, check_outputs, compute, pool_map
 from seesay.images.io import open_image
 from seesay.images.store import Array, RowStore
 from seesay.system import remote
@@ -226,6 +226,10 @@ class FeatureTable:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def first(self, n: int) -> "FeatureTable":
+        """The table of the first n pictures."""
+        return FeatureTable(self.store, self.keys[:n])
+
     def rows(self, indices: Sequence[int]) -> Features:
         """The features of some of the pictures, in the order asked for."""
         rows = {"pooled": self._pooled[list(indices)]}
@@ -248,6 +252,10 @@ def features_of(
     Raises:
         SeesayError: A picture cannot be used; the first few are named.
     """
+    if tuple(outputs) == (LOWER,):
+        from seesay.images.activations import activations_of  # it stands on this module
+
+        return activations_of(paths, spec, root=root, on_progress=on_progress)
     store = FeatureStore(spec, root=root, outputs=outputs)
     extraction = extract(paths, store, on_progress=on_progress)
     if extraction.failures:

@@ -35,6 +35,7 @@ FAMILIES = {
     "nic": "seesay.models.nic:NIC",
     "dvsa-captions": "seesay.models.dvsa_captions:DVSACaptions",
     "smlstm": "seesay.models.smlstm:SMLSTM",
+    "eye-ear": "seesay.models.eye_ear:EyeEar",
 }
 """Model family → where its class lies; a family is imported when it is asked for."""
 

@@ -26,7 +26,8 @@ class SourceRecipe:
         images: The folder of the pictures where it is not the collection's own.
         weight: How many times an epoch goes through it: 0.5 shows one half in each epoch, 2 shows everything twice.
         sentences_only: Learn from the sentences of an image alone, without the picture.
-        without: Another collection whose dev and test photos are left out of this one.
+        without: Other collections, separated by commas, whose dev and test photos are left out of this one.
+        fewest_sentences: Leave out photos with fewer.
         snippets: Weights of an alignment model: learn from noun phrases and the regions that it lays them on.
     """
 
@@ -37,6 +38,7 @@ class SourceRecipe:
     sentences_only: bool = False
     without: str = ""
     snippets: str = ""
+    fewest_sentences: int = key(1, at_least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +52,14 @@ class DevRecipe:
 
 @dataclass(frozen=True, slots=True)
 class DataRecipe:
-    """What is learned from, what is measured on, and how often a word has to occur to enter the vocabulary."""
+    """What is learned from, what is measured on, how often a word has to occur to enter the vocabulary, and
+    further collections to measure on, where the mean over all of them decides.
+    """
 
     train: tuple[SourceRecipe, ...] = field(metadata={"filled": True})
     dev: DevRecipe
     min_count: int = key(5, at_least=1)
+    more_dev: tuple[DevRecipe, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +164,9 @@ class Recipe:
     def to_dict(self) -> dict[str, Any]:
         """The recipe as plain tables with all defaults filled in; `Recipe.from_dict` gives the same recipe back."""
         table = asdict(self)
-        table["data"]["train"] = [_without_empty(source) for source in table["data"]["train"]]
+        table["data"]["train"] = [_without_defaults(source) for source in table["data"]["train"]]
+        if not table["data"]["more_dev"]:
+            del table["data"]["more_dev"]
         return table
 
     def to_toml(self) -> str:
@@ -184,9 +191,10 @@ class Recipe:
         return [(key, left.get(key), right.get(key)) for key in keys if left.get(key) != right.get(key)]
 
 
-def _without_empty(source: dict[str, Any]) -> dict[str, Any]:
-    """A source's table without the key that only captioners of regions have: other recipes keep their fingerprints."""
-    return {name: value for name, value in source.items() if name != "snippets" or value}
+def _without_defaults(source: dict[str, Any]) -> dict[str, Any]:
+    """A source's table without keys that few recipes have, where they say nothing: others keep their fingerprints."""
+    defaults = {"snippets": "", "fewest_sentences": 1}
+    return {name: value for name, value in source.items() if name not in defaults or value != defaults[name]}
 
 
 def read_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:

@@ -16,6 +16,7 @@ from seesay.images.features import FeatureSpec
 from seesay.models import pretrained
 from seesay.models.base import Captioner, Weights, family_class
 from seesay.models.config import read_config
+from seesay.models.eye_ear import EyeEar
 from seesay.models.hmlstm import HMLSTM
 from seesay.models.identifier import Identifier
 from seesay.system.progress import Progress
@@ -24,6 +25,7 @@ from seesay.training.alternating import AlternatingTask
 from seesay.training.captioning import CaptioningTask
 from seesay.training.checkpoint import load_weights
 from seesay.training.distributed import gather_json, process_group
+from seesay.training.eye_ear import EyeEarTask
 from seesay.training.identifying import IdentifyingTask
 from seesay.training.loop import Event, train
 from seesay.training.ranking import RankingTask
@@ -50,7 +52,12 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningT
         for source in recipe.data.train
     ]
     dev = read_source(recipe.data.dev, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
-    _refuse_leaks(sources, dev)
+    more_dev = [
+        read_source(source, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
+        for source in recipe.data.more_dev
+    ]
+    for measured in (dev, *more_dev):
+        _refuse_leaks(sources, measured)
     vocabulary = kind.vocabulary_for(config) or _count_words(sources, recipe.data.min_count)
     torch.manual_seed(recipe.seed)
     model = kind(config, vocabulary, spec)
@@ -59,6 +66,10 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> LearningT
         return CaptioningTask(model, sources, dev, recipe)
     if isinstance(model, Identifier):
         return IdentifyingTask(model, sources, dev, recipe)
+    if isinstance(model, EyeEar):
+        return EyeEarTask(model, sources, (dev, *more_dev), recipe)
+    if more_dev:
+        raise SeesayError(f"recipe {recipe.name}: a {recipe.model} is measured on one dev set", allowed="no more_dev")
     if isinstance(model, HMLSTM):
         return AlternatingTask(model, sources, dev, recipe)
     return RankingTask(model, sources, dev, recipe)
@@ -120,7 +131,7 @@ def run_task(
 def describe(recipe: Recipe, sources: list[Examples], epochs: int) -> dict[str, Any]:
     """What travels with the weights about how they were made; where pictures lay on the machine does not."""
     table = recipe.to_dict()
-    for source in (*table["data"]["train"], table["data"]["dev"]):
+    for source in (*table["data"]["train"], table["data"]["dev"], *table["data"].get("more_dev", ())):
         source["images"] = ""
     recipe = Recipe.from_dict(table)
     return {

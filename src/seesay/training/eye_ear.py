@@ -1,0 +1,152 @@
+"""The eye and the ear learn together: the contrastive task, and what keeps ImageNet's classes.
+
+A batch is photos of one collection, each with a few of its captions, drawn anew in every epoch. The loss is the
+symmetric softmax over the batch with a learned temperature. For some photos of the batch the network as it started is
+asked for its ImageNet classes, and the learning one has to keep saying the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seesay.errors import SeesayError
+from seesay.images.activations import split_network
+from seesay.metrics.retrieval import retrieval_report
+from seesay.models.base import Matcher
+from seesay.models.eye_ear import TOKENIZER, EyeEar
+from seesay.training.batching import Indices, count_batches, mixed_batches
+from seesay.training.losses import batch_softmax
+from seesay.training.ranking import RankingTask, gather_rows, score_all
+from seesay.training.recipe import Recipe
+from seesay.training.sources import Source, require_pictures
+from seesay.training.task import Loss
+
+LOWEST_TEMPERATURE = 0.01
+
+
+@dataclass(frozen=True)
+class PhotoBatch:
+    """A whole batch: which source, which of its photos, and sentences with the place of their photo in the batch."""
+
+    source: int
+    images: Indices
+    texts: list[str]
+    owners: Indices
+
+
+class EyeEarTask(RankingTask):
+    """The eye and the ear, the collections they learn from, and the collections they are measured on."""
+
+    def __init__(self, model: EyeEar, sources: Sequence[Source], devs: Sequence[Source], recipe: Recipe) -> None:
+        require_pictures(sources, recipe, "an eye")
+        super().__init__(model, sources, devs[0], recipe)
+        self.devs = list(devs)
+        self.eye = model
+        self._photo_batches = lru_cache(maxsize=2)(self._make_batches)
+        backbone = model.feature_spec.load_backbone()
+        _, upper = split_network(backbone)
+        assert backbone.classifier is not None
+        self._start = nn.Sequential(upper, _Mean(), backbone.classifier).eval().requires_grad_(False)
+
+    def n_batches(self, epoch: int) -> int:
+        counts = [len(source.collection) for source in self.sources]
+        weights = [source.weight for source in self.sources]
+        return count_batches(counts, self.recipe.batches.size, weights=weights, epoch=epoch)
+
+    def _make_batches(self, epoch: int) -> list[tuple[int, Indices]]:
+        return mixed_batches(
+            [np.zeros(len(source.collection)) for source in self.sources],
+            self.recipe.batches.size,
+            weights=[source.weight for source in self.sources],
+            seed=self.recipe.seed,
+            epoch=epoch,
+            bucket_by_length=False,
+        )
+
+    def batch(self, epoch: int, index: int) -> PhotoBatch:  # type: ignore[override]
+        place, photos = self._photo_batches(epoch)[index]
+        items = self.sources[place].collection.items
+        rng = np.random.default_rng([self.recipe.seed, epoch, index])
+        texts: list[str] = []
+        owners: list[int] = []
+        for owner, photo in enumerate(photos):
+            sentences = items[photo].sentences
+            n = min(self.eye.config.n_captions, len(sentences))
+            texts += [sentences[chosen] for chosen in rng.choice(len(sentences), n, replace=False)]
+            owners += [owner] * n
+        return PhotoBatch(place, photos, texts, np.array(owners))
+
+    def loss(self, batch: PhotoBatch, rank: int, world: int) -> Loss:  # type: ignore[override]
+        own_photos = slice(rank, None, world)
+        table = self.sources[batch.source].table
+        assert table is not None
+        lower = table.rows(batch.images[own_photos].tolist()).lower
+        assert lower is not None
+        with torch.set_grad_enabled(self.eye.config.learns_eye):
+            pooled = self.eye.look(lower).mean((2, 3))
+        images = self.eye.embed_images(pooled)
+        texts = self.eye.encode_texts(batch.texts[own_photos])
+        images, texts = (gather_rows(side, rank, world) for side in (images, texts))
+        photo_of_row = _in_order_of_ranks(np.arange(len(batch.images)), world)
+        owner_of_row = _in_order_of_ranks(batch.owners, world)
+        temperature = self.eye.log_temperature.exp().clamp(min=LOWEST_TEMPERATURE)
+        ranking = batch_softmax(images @ texts.T, photo_of_row.unsqueeze(1) == owner_of_row, temperature)
+        logs = {"ranking": float(ranking.detach()), "temperature": float(temperature.detach())}
+        config = self.eye.config
+        if not (config.classes and config.classes_share and config.learns_eye):
+            return Loss.of_whole_batch(ranking, world, **logs)
+        classes = self._class_loss(lower, pooled) * config.classes
+        total = ranking / world + classes / world
+        return Loss(total, {"loss": float(ranking.detach() + classes.detach()), **logs, "classes": float(classes.detach())})
+
+    def _class_loss(self, lower: Tensor, pooled: Tensor) -> Tensor:
+        """The cross-entropy of the learning network's classes with those of the network as it started."""
+        n = max(1, round(len(lower) * self.eye.config.classes_share))
+        with torch.no_grad():
+            wanted = self._start(lower[:n].float().permute(0, 3, 1, 2)).softmax(1)
+        return F.cross_entropy(self.eye.classifier(pooled[:n]), wanted)
+
+    def leave_beside(self, folder: Path) -> None:
+        """Write the tokenizer, and how near to everything the vectors are."""
+        (folder / TOKENIZER).write_text(self.eye.subwords.text, encoding="utf-8")
+        super().leave_beside(folder)
+
+    def evaluate(self) -> dict[str, float]:
+        """The Sum of recalls on every dev set, and their mean, which decides; how many top-1 classes are kept."""
+        figures: dict[str, float] = {}
+        for dev in (dev.first(self.eye.n_glanced) for dev in self.devs):
+            report = retrieval_report(score_all(self.eye, dev), dev.image_of)
+            name = dev.collection.name
+            figures |= {f"sum_{name}": report["sum"], f"{name}_i2t_r1": report["i2t"]["r1"]}
+            figures[f"{name}_t2i_r1"] = report["t2i"]["r1"]
+        sums = [figures[f"sum_{dev.collection.name}"] for dev in self.devs]
+        return {"sum": sum(sums) / len(sums), **figures, "same_class": self.same_class()}
+
+    @torch.inference_mode()
+    def same_class(self, n: int = 500) -> float:
+        """Percent of dev photos whose first ImageNet class is that of the network as it started."""
+        table = self.dev.table
+        assert table is not None
+        n = min(n, len(table))
+        same = 0
+        for start in range(0, n, 50):
+            lower = table.rows(range(start, min(start + 50, n))).lower
+            assert lower is not None
+            found = self.eye.classifier(self.eye.look(lower).mean((2, 3))).argmax(1)
+            same += int((found == self._start(lower.float().permute(0, 3, 1, 2)).argmax(1)).sum())
+        return 100 * same / n
+
+
+class _Mean(nn.Module):
+    def forward(self, feature_map: Tensor) -> Tensor:
+        return feature_map.mean((2, 3))
+
+
+def _in_order_of_ranks(rows: Indices, world: int) -> Tensor:
+    return torch.from_numpy(np.concatenate([rows[part::world] for part in range(world)]))
