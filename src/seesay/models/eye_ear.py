@@ -9,6 +9,7 @@ A photo is one linear layer on the mean of the eye's map, a sentence one linear 
 both are scaled to unit length. The eye's ImageNet classifier learns along, so that one pass gives map, vector and tags.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,7 +49,8 @@ class EyeEarConfig:
         n_layers: Of the ear.
         heads: Of the ear's attention.
         inner: Width of the ear's feed-forward layers.
-        start_from: The text transformer that the ear starts from: an installed package or a folder.
+        start_from: The text transformer that the ear starts from, an installed package or a folder; or a folder of
+            weights of this family, from which eye and ear go on.
         frozen_layers: Layers of the ear, counted from the words on, that stay as they are; the words stay with them.
         learns_eye: Whether the eye's upper half learns.
         temperature: At the start; it is learned.
@@ -97,7 +99,7 @@ class EyeEar(Matcher):
     """Photos and sentences as unit vectors of one space, from the lower half's activations and from subwords."""
 
     family = "eye-ear"
-    n_glanced = 500
+    n_glanced = 250
     is_embedding = True
     config_type = EyeEarConfig
     config: EyeEarConfig
@@ -109,6 +111,10 @@ class EyeEar(Matcher):
             raise SeesayError(f"{features.backbone} has no ImageNet classes to keep", allowed="an efficientnet-lite")
         _, self.upper = split_network(backbone)
         self.upper.requires_grad_(config.learns_eye)
+        # Depthwise kernels are 4 % of the upper half's weights, and their gradients a third of its time: they stay.
+        for module in self.upper.modules():
+            if isinstance(module, nn.Conv2d) and module.groups > 1:
+                module.requires_grad_(False)
         self.classifier = backbone.classifier.requires_grad_(config.learns_eye)
         self.ear = TextEncoder(
             config.n_subwords, config.text_dim, config.n_layers, config.heads, config.inner, LONGEST
@@ -125,12 +131,20 @@ class EyeEar(Matcher):
         self._subwords: Subwords | None = None
 
     def initialise(self, seed: int) -> None:
-        """Fill the ear with the transformer that it starts from; the eye has ImageNet's weights already."""
-        folder = _find_transformer(self.config.start_from)
+        """Start both halves from weights of this family, or the ear from a text transformer.
+
+        In the second case the eye has ImageNet's weights already.
+        """
         from safetensors.torch import load_file
 
-        read_bert(self.ear, load_file(folder / "model.safetensors"))
-        self._subwords = Subwords.read(folder / TOKENIZER)
+        start = Path(self.config.start_from)
+        if (start / "config.json").is_file() and read_family(start) == self.family:
+            tensors = load_file(start / "model.safetensors")
+            self.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+        else:
+            start = _find_transformer(self.config.start_from)
+            read_bert(self.ear, load_file(start / "model.safetensors"))
+        self._subwords = Subwords.read(start / TOKENIZER)
 
     @property
     def rate_scales(self) -> Mapping[str, float]:
@@ -200,6 +214,12 @@ class EyeEar(Matcher):
 
     def score(self, images: Tensor, texts: Tensor) -> Tensor:
         return images @ texts.T
+
+
+def read_family(folder: Path) -> str:
+    """The family of the weights in a folder, or nothing where it holds no weights of seesay."""
+    about = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return str(about.get("family", "")) if isinstance(about, dict) else ""
 
 
 def _find_transformer(name: str) -> Path:

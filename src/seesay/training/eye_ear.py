@@ -21,6 +21,7 @@ from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Matcher
 from seesay.models.eye_ear import TOKENIZER, EyeEar
 from seesay.training.batching import Indices, count_batches, mixed_batches
+from seesay.training.distributed import spread_over_processes
 from seesay.training.losses import batch_softmax
 from seesay.training.ranking import RankingTask, gather_rows, score_all
 from seesay.training.recipe import Recipe
@@ -120,8 +121,9 @@ class EyeEarTask(RankingTask):
     def evaluate(self) -> dict[str, float]:
         """The Sum of recalls on every dev set, and their mean, which decides; how many top-1 classes are kept."""
         figures: dict[str, float] = {}
+        spread = spread_over_processes
         for dev in (dev.first(self.eye.n_glanced) for dev in self.devs):
-            report = retrieval_report(score_all(self.eye, dev), dev.image_of)
+            report = retrieval_report(score_all(self.eye, dev, spread=spread, encoding=spread), dev.image_of)
             name = dev.collection.name
             figures |= {f"sum_{name}": report["sum"], f"{name}_i2t_r1": report["i2t"]["r1"]}
             figures[f"{name}_t2i_r1"] = report["t2i"]["r1"]
@@ -129,7 +131,7 @@ class EyeEarTask(RankingTask):
         return {"sum": sum(sums) / len(sums), **figures, "same_class": self.same_class()}
 
     @torch.inference_mode()
-    def same_class(self, n: int = 500) -> float:
+    def same_class(self, n: int = 200) -> float:
         """Percent of dev photos whose first ImageNet class is that of the network as it started."""
         table = self.dev.table
         assert table is not None

@@ -28,6 +28,7 @@ class SourceRecipe:
         sentences_only: Learn from the sentences of an image alone, without the picture.
         without: Other collections, separated by commas, whose dev and test photos are left out of this one.
         fewest_sentences: Leave out photos with fewer.
+        at_most: Photos to learn from, the first of the collection; 0 takes all.
         snippets: Weights of an alignment model: learn from noun phrases and the regions that it lays them on.
     """
 
@@ -39,6 +40,7 @@ class SourceRecipe:
     without: str = ""
     snippets: str = ""
     fewest_sentences: int = key(1, at_least=1)
+    at_most: int = key(0, at_least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,7 @@ class Recipe:
 
 def _without_defaults(source: dict[str, Any]) -> dict[str, Any]:
     """A source's table without keys that few recipes have, where they say nothing: others keep their fingerprints."""
-    defaults = {"snippets": "", "fewest_sentences": 1}
+    defaults = {"snippets": "", "fewest_sentences": 1, "at_most": 0}
     return {name: value for name, value in source.items() if name not in defaults or value != defaults[name]}
 
 
