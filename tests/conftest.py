@@ -306,7 +306,22 @@ def cluster() -> Iterator[Any]:
         yield joined
 
 
-WORDPIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abdgos", "##o", "##g", "##s", "##b", "##a", "##d", "dog", "bag", "##ag"]
+WORDPIECES = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    *"abdgos",
+    "##o",
+    "##g",
+    "##s",
+    "##b",
+    "##a",
+    "##d",
+    "dog",
+    "bag",
+    "##ag",
+]
 
 
 @pytest.fixture(scope="session")

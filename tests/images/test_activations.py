@@ -66,7 +66,9 @@ def test_rows_are_those_of_the_pictures_asked_for(photos: list[Path], tmp_path: 
     assert isinstance(features_of(photos, SPEC, ("lower",), root=tmp_path / "cache"), ActivationTable)
 
 
-def test_what_is_there_is_not_computed_again(photos: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_there_is_not_computed_again(
+    photos: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ActivationStore(SPEC, root=tmp_path).fill(photos[:4])
     seen: list[int] = []
     whole = activations._activate

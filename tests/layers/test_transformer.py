@@ -49,7 +49,11 @@ def by_torch(tensors: dict[str, torch.Tensor], numbers: torch.Tensor, mask: torc
     """The same network out of torch's own layers."""
     length = numbers.shape[1]
     x = tensors["embeddings.word_embeddings.weight"][numbers]
-    x = x + tensors["embeddings.position_embeddings.weight"][:length] + tensors["embeddings.token_type_embeddings.weight"][0]
+    x = (
+        x
+        + tensors["embeddings.position_embeddings.weight"][:length]
+        + tensors["embeddings.token_type_embeddings.weight"][0]
+    )
     x = nn.functional.layer_norm(
         x, (DIM,), tensors["embeddings.LayerNorm.weight"], tensors["embeddings.LayerNorm.bias"], 1e-12
     )
@@ -97,7 +101,9 @@ def test_what_is_padded_does_not_count() -> None:
 def test_fewer_layers_are_the_first_ones() -> None:
     mine = encoder(1)
     read_bert(mine, published())
-    torch.testing.assert_close(mine.blocks[0].mix.weight.data, published()["encoder.layer.0.attention.output.dense.weight"])
+    torch.testing.assert_close(
+        mine.blocks[0].mix.weight.data, published()["encoder.layer.0.attention.output.dense.weight"]
+    )
 
 
 def test_a_missing_or_misshapen_tensor_is_named() -> None:

@@ -35,9 +35,7 @@ def log_of(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def eye_run(
-    eye_recipe: dict[str, Any], colours_cache: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def eye_run(eye_recipe: dict[str, Any], colours_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("eye")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEESAY_CACHE", str(colours_cache))

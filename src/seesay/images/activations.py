@@ -19,13 +19,13 @@ import torch
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.files import cache_dir
 from seesay.images.backbones import Backbone
 from seesay.images.batches import work_in_batches
 from seesay.images.extraction import SHARD, FeatureTable, Progress, content_key
 from seesay.images.features import Features, FeatureSpec, preprocess
 from seesay.images.io import open_image
 from seesay.images.store import Array, RowStore
+from seesay.system.files import cache_dir
 
 Lower = Callable[[np.ndarray], Array]
 """From pixels (n, H, W, 3) uint8 to activations (n, h, w, C) float16."""

@@ -116,9 +116,7 @@ class EyeEar(Matcher):
             if isinstance(module, nn.Conv2d) and module.groups > 1:
                 module.requires_grad_(False)
         self.classifier = backbone.classifier.requires_grad_(config.learns_eye)
-        self.ear = TextEncoder(
-            config.n_subwords, config.text_dim, config.n_layers, config.heads, config.inner, LONGEST
-        )
+        self.ear = TextEncoder(config.n_subwords, config.text_dim, config.n_layers, config.heads, config.inner, LONGEST)
         if config.frozen_layers:
             for part in (self.ear.embedding, self.ear.norm, *self.ear.blocks[: config.frozen_layers]):
                 part.requires_grad_(False)

@@ -15,17 +15,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from seesay.errors import SeesayError
+from seesay.data.examples import Examples, Indices
 from seesay.images.activations import split_network
 from seesay.metrics.retrieval import retrieval_report
-from seesay.models.base import Matcher
 from seesay.models.eye_ear import TOKENIZER, EyeEar
-from seesay.training.batching import Indices, count_batches, mixed_batches
+from seesay.scoring import score_all
+from seesay.training.batching import count_batches, mixed_batches
 from seesay.training.distributed import spread_over_processes
 from seesay.training.losses import batch_softmax
-from seesay.training.ranking import RankingTask, gather_rows, score_all
+from seesay.training.ranking import RankingTask, gather_rows
 from seesay.training.recipe import Recipe
-from seesay.training.sources import Source, require_pictures
+from seesay.training.sources import require_pictures
 from seesay.training.task import Loss
 
 LOWEST_TEMPERATURE = 0.01
@@ -44,7 +44,7 @@ class PhotoBatch:
 class EyeEarTask(RankingTask):
     """The eye and the ear, the collections they learn from, and the collections they are measured on."""
 
-    def __init__(self, model: EyeEar, sources: Sequence[Source], devs: Sequence[Source], recipe: Recipe) -> None:
+    def __init__(self, model: EyeEar, sources: Sequence[Examples], devs: Sequence[Examples], recipe: Recipe) -> None:
         require_pictures(sources, recipe, "an eye")
         super().__init__(model, sources, devs[0], recipe)
         self.devs = list(devs)
@@ -104,7 +104,9 @@ class EyeEarTask(RankingTask):
             return Loss.of_whole_batch(ranking, world, **logs)
         classes = self._class_loss(lower, pooled) * config.classes
         total = ranking / world + classes / world
-        return Loss(total, {"loss": float(ranking.detach() + classes.detach()), **logs, "classes": float(classes.detach())})
+        return Loss(
+            total, {"loss": float(ranking.detach() + classes.detach()), **logs, "classes": float(classes.detach())}
+        )
 
     def _class_loss(self, lower: Tensor, pooled: Tensor) -> Tensor:
         """The cross-entropy of the learning network's classes with those of the network as it started."""

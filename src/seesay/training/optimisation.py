@@ -28,7 +28,9 @@ def build_optimiser(model: nn.Module, recipe: OptimiserRecipe) -> torch.optim.Op
         if weight.requires_grad:
             is_matrix, scale = weight.ndim >= 2, scales.get(name.partition(".")[0], 1.0)
             decay = recipe.weight_decay if is_matrix else 0.0
-            group = groups.setdefault((not is_matrix, scale), {"params": [], "weight_decay": decay, "rate_scale": scale})
+            group = groups.setdefault(
+                (not is_matrix, scale), {"params": [], "weight_decay": decay, "rate_scale": scale}
+            )
             group["params"].append(weight)
     ordered = [groups[key] for key in sorted(groups)]
     match recipe.name:
