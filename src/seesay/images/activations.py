@@ -8,7 +8,9 @@ Kept in a `RowStore` under the digest of the picture's bytes, in a folder that n
 digest of its weights. A row that is damaged is computed again; activations of another network lie in another folder.
 """
 
+import io
 import shutil
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
@@ -16,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
@@ -27,7 +30,7 @@ from seesay.images.io import open_image
 from seesay.images.store import Array, RowStore
 from seesay.system.files import cache_dir
 
-Lower = Callable[[np.ndarray], Array]
+Lower = Callable[[NDArray[np.uint8]], Array]
 """From pixels (n, H, W, 3) uint8 to activations (n, h, w, C) float16."""
 
 
@@ -66,30 +69,26 @@ class _PixelsToActivations(nn.Module):
         return kept.half()
 
 
-def load_lower(spec: FeatureSpec, *, folder: Path | None = None) -> Lower:
-    """The lower half, ready to run: in ONNX Runtime where that is installed (twice as fast), else in torch.
-
-    Args:
-        folder: Where the graph is written for the runtime to read; none keeps it in memory.
-    """
+def load_lower(spec: FeatureSpec) -> Lower:
+    """The lower half, ready to run: in ONNX Runtime where that is installed (twice as fast), else in torch."""
     module = _PixelsToActivations(spec.load_backbone()).eval()
     try:
         import onnxruntime
     except ImportError:
         return partial(_run_torch, module)
-    import io
-
     buffer = io.BytesIO()
     example = torch.zeros(1, spec.size, spec.size, 3, dtype=torch.uint8)
-    torch.onnx.export(
-        module, (example,), buffer, input_names=["pixels"], output_names=["activations"],
-        dynamic_axes={"pixels": {0: "n"}, "activations": {0: "n"}}, dynamo=False,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the exporter, about itself
+        torch.onnx.export(
+            module, (example,), buffer, input_names=["pixels"], output_names=["activations"],
+            dynamic_axes={"pixels": {0: "n"}, "activations": {0: "n"}}, dynamo=False,
+        )  # fmt: skip
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # several threads each run the session on pictures of their own
     session = onnxruntime.InferenceSession(buffer.getvalue(), options, providers=["CPUExecutionProvider"])
 
-    def run(pixels: np.ndarray) -> Array:
+    def run(pixels: NDArray[np.uint8]) -> Array:
         result: Array = session.run(None, {"pixels": pixels})[0]
         return result
 
@@ -97,7 +96,7 @@ def load_lower(spec: FeatureSpec, *, folder: Path | None = None) -> Lower:
 
 
 @torch.inference_mode()
-def _run_torch(module: nn.Module, pixels: np.ndarray) -> Array:
+def _run_torch(module: nn.Module, pixels: NDArray[np.uint8]) -> Array:
     result: Array = module(torch.from_numpy(pixels)).numpy()
     return result
 
@@ -138,7 +137,8 @@ class ActivationStore:
             The content key of each path.
 
         Raises:
-            SeesayError: A picture cannot be used, or the disk has too little room; the latter before any work.
+            SeesayError: Pictures cannot be used, after all others are done; or the disk has too little room, before
+                any work.
         """
         keys = {path: content_key(path) for path in dict.fromkeys(paths)}
         path_of = {key: path for path, key in keys.items()}
@@ -149,6 +149,7 @@ class ActivationStore:
             row = lower(np.zeros((1, size, size, 3), np.uint8))
             _require_room(self.folder, len(todo) * row.nbytes)
             waiting: list[tuple[str, Array]] = []
+            failures: list[str] = []
             n_done = len(path_of) - len(todo)
             work = partial(_activate, lower, size)
             alone = partial(torch.set_num_threads, 1)
@@ -156,7 +157,8 @@ class ActivationStore:
                 batches = work_in_batches([(key, path_of[key]) for key in todo], work, workers, prepare_thread=alone)
                 with closing(batches) as finished:
                     for rows in finished:
-                        waiting += rows
+                        waiting += [(key, row) for key, row in rows if not isinstance(row, SeesayError)]
+                        failures += [row.what for _, row in rows if isinstance(row, SeesayError)]
                         n_done += len(rows)
                         if len(waiting) >= SHARD:
                             self._flush(waiting)
@@ -164,6 +166,9 @@ class ActivationStore:
                             on_progress(n_done, len(path_of))
             finally:
                 self._flush(waiting)
+            if failures:
+                first = "; ".join(failures[:3])
+                raise SeesayError(f"{len(failures)} of {len(path_of)} pictures cannot be used: {first}")
         return keys
 
     def _flush(self, waiting: list[tuple[str, Array]]) -> None:
@@ -172,10 +177,18 @@ class ActivationStore:
             waiting.clear()
 
 
-def _activate(lower: Lower, size: int, batch: list[tuple[str, Path]]) -> list[tuple[str, Array]]:
-    pixels = [preprocess(open_image(path, at_least=size), size, "squash") for _, path in batch]
-    rows = lower(np.concatenate(pixels))
-    return [(key, row) for (key, _), row in zip(batch, rows, strict=True)]
+def _activate(lower: Lower, size: int, batch: list[tuple[str, Path]]) -> list[tuple[str, Array | SeesayError]]:
+    made: list[tuple[str, Array | SeesayError]] = []
+    opened: list[tuple[str, NDArray[np.uint8]]] = []
+    for key, path in batch:
+        try:
+            opened.append((key, preprocess(open_image(path, at_least=size), size, "squash")))
+        except SeesayError as error:
+            made.append((key, error))
+    if opened:
+        rows = lower(np.concatenate([pixels for _, pixels in opened]))
+        made += [(key, row) for (key, _), row in zip(opened, rows, strict=True)]
+    return made
 
 
 def _require_room(folder: Path, n_bytes: int) -> None:

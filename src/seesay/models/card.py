@@ -10,6 +10,13 @@ TERMS = {
     "flickr30k_entities": "Flickr30k Entities sentences: research use",
 }
 
+EAR_HAS_SEEN = (
+    "Its ear started from all-MiniLM-L6-v2 (Apache-2.0), which had learned from a billion pairs of sentences. Among "
+    "them are captions of Flickr30K and COCO, those of Flickr8K's test photos with them: sentences, never photos. So "
+    "its figures are not to be compared with those of models that have not read them, a paper's least of all. Its eye "
+    "started from EfficientNet-Lite2 with ImageNet's weights (Apache-2.0), whose lower half stays as it was."
+)
+
 WEAK_POINTS = {
     "dvsa": (
         "It learned where things are from whole pictures and whole sentences: a box is often around the telling part "
@@ -24,6 +31,14 @@ WEAK_POINTS = {
         "Small regions: the network's map has ten by ten cells.",
         "Counting, colours, text inside pictures, named people and places.",
         "The captions carry their writers' guesses about the age, gender and intentions of people.",
+    ),
+    "eye-ear": (
+        "Counting, left and right, and who does what to whom: a picture is one vector.",
+        "What is small: the network's map has nine by nine cells.",
+        "Text inside pictures, named people and places. Words that no caption taught have the meaning that they have "
+        "in text, and the eye may never have learned to see it.",
+        "People of kinds that Flickr's photos of 2004–2014 show rarely; the captions carry their writers' guesses "
+        "about age and gender.",
     ),
     "hmlstm": (
         "It found out by itself which phrase speaks of which region, and was often wrong: read a box as a guess.",
@@ -99,6 +114,8 @@ def write_card(about: Mapping[str, Any]) -> str:
     if borrowed := about.get("borrowed"):
         lenders = " and ".join(f"`{lender}`" for lender in borrowed)
         lines += [f"It stands on {lenders}, from which it borrows what stayed as it was in training.", ""]
+    if about["family"] == "eye-ear":
+        lines += [EAR_HAS_SEEN, ""]
     if pruned := about.get("pruned"):
         lines += [f"Words that were seen fewer than {pruned['min_count']} times were taken out after training.", ""]
     if figures := about.get("figures"):

@@ -11,9 +11,10 @@ both are scaled to unit length. The eye's ImageNet classifier learns along, so t
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -22,14 +23,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.images.activations import load_lower, split_network
+from seesay.images.activations import Lower, load_lower, split_network
 from seesay.images.features import Features, FeatureSpec, preprocess
 from seesay.images.io import open_image
+from seesay.layers.packing import pack_state
 from seesay.layers.pooling import masked_mean
 from seesay.layers.transformer import TextEncoder, read_bert
 from seesay.models.base import Matcher, Picture
 from seesay.models.config import check_config
-from seesay.text.subwords import LONGEST, Subwords
+from seesay.text.subwords import LONGEST, SPECIAL, Subwords
 from seesay.text.vocabulary import Vocabulary
 
 TOKENIZER = "tokenizer.json"
@@ -61,6 +63,8 @@ class EyeEarConfig:
         n_captions: Sentences of a photo in a batch.
         classes: Weight of keeping ImageNet's classes, by the cross-entropy with the network as it started.
         classes_share: Share of a batch's photos that are asked for their classes.
+        keep_subwords: Rows of the ear's embedding that are kept, and packed, after learning; 0 keeps all, unpacked.
+        packed: Whether the ear's matrices lie in the weights file as bytes (`seesay.layers.packing`).
     """
 
     dim: int = 512
@@ -81,13 +85,15 @@ class EyeEarConfig:
     n_captions: int = 2
     classes: float = 0.1
     classes_share: float = 0.25
+    keep_subwords: int = 0
+    packed: bool = False
 
     def __post_init__(self) -> None:
         check_config(
             self,
             counts=("dim", "image_dim", "n_subwords", "text_dim", "n_layers", "heads", "inner", "n_captions"),
             shares=("image_dropout", "text_dropout"),
-            amounts=("frozen_layers", "eye_rate", "ear_rate", "classes", "classes_share"),
+            amounts=("frozen_layers", "eye_rate", "ear_rate", "classes", "classes_share", "keep_subwords"),
         )
         if self.text_dim % self.heads:
             raise SeesayError(f"config.text_dim is {self.text_dim}, config.heads {self.heads}", allowed="a divisor")
@@ -117,6 +123,8 @@ class EyeEar(Matcher):
                 module.requires_grad_(False)
         self.classifier = backbone.classifier.requires_grad_(config.learns_eye)
         self.ear = TextEncoder(config.n_subwords, config.text_dim, config.n_layers, config.heads, config.inner, LONGEST)
+        if config.packed:
+            pack_state(self.ear, [name for name, weight in self.ear.named_parameters() if weight.ndim == 2])
         if config.frozen_layers:
             for part in (self.ear.embedding, self.ear.norm, *self.ear.blocks[: config.frozen_layers]):
                 part.requires_grad_(False)
@@ -171,7 +179,7 @@ class EyeEar(Matcher):
         return ("lower",)
 
     @cached_property
-    def _lower(self):  # type: ignore[no-untyped-def]
+    def _lower(self) -> Lower:
         return load_lower(self.feature_spec)
 
     def features(self, images: Sequence[Picture]) -> Features:
@@ -212,6 +220,27 @@ class EyeEar(Matcher):
 
     def score(self, images: Tensor, texts: Tensor) -> Tensor:
         return images @ texts.T
+
+
+def shrink(model: EyeEar, sentences: Sequence[str]) -> EyeEar:
+    """The same eye and ear with `config.keep_subwords` subwords, packed: what ships.
+
+    Kept are the subwords of `sentences` and ASCII's characters, and as many of the most frequent English words as there
+    is room for: in BERT's vocabulary the more frequent stand first. A word that lost its own subword is read in pieces.
+    """
+    tokens = model.subwords.tokens
+    wanted = {tokens[number] for row in model.subwords.encode(sentences) for number in row}
+    wanted |= {token for token in tokens if len(token.removeprefix("##")) == 1 and token.isascii()} | set(SPECIAL)
+    common = (token for token in tokens if token.isalpha() and token.isascii() and token not in wanted)
+    wanted |= set(islice(common, max(0, model.config.keep_subwords - len(wanted))))
+    subwords, kept = model.subwords.keep(wanted)
+    config = replace(model.config, n_subwords=len(kept), packed=True)
+    smaller = EyeEar(config, model.vocabulary, model.feature_spec)
+    tensors = model.state_dict()
+    tensors["ear.embedding.weight"] = tensors["ear.embedding.weight"][kept]
+    smaller.load_state_dict(tensors)
+    smaller._subwords = subwords
+    return smaller.eval().requires_grad_(False)
 
 
 def read_family(folder: Path) -> str:

@@ -72,16 +72,11 @@ class Subwords:
         return padded.reshape(len(found), width), torch.arange(width) < lengths.unsqueeze(1)
 
     def keep(self, wanted: Collection[str]) -> tuple["Subwords", list[int]]:
-        """A smaller tokenizer that has `wanted`, the special tokens and all single characters, and the old numbers.
+        """A smaller tokenizer that has the special tokens and those of `wanted` that are here; and their old numbers.
 
-        A word whose own subword is gone is read in shorter pieces: with every single character kept, nothing that
-        could be read becomes unknown.
+        A word whose own subword is gone is read in shorter pieces, down to single characters where these are kept.
         """
-        kept = [
-            number
-            for number, token in enumerate(self.tokens)
-            if token in wanted or token in SPECIAL or len(token.removeprefix("##")) == 1
-        ]
+        kept = [number for number, token in enumerate(self.tokens) if token in wanted or token in SPECIAL]
         table = json.loads(self.text)
         table["model"]["vocab"] = {self.tokens[number]: place for place, number in enumerate(kept)}
         numbers = table["model"]["vocab"]

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from seesay.data.examples import Examples, Indices
 from seesay.images.activations import split_network
 from seesay.metrics.retrieval import retrieval_report
-from seesay.models.eye_ear import TOKENIZER, EyeEar
+from seesay.models.eye_ear import TOKENIZER, EyeEar, shrink
 from seesay.scoring import score_all
 from seesay.training.batching import count_batches, mixed_batches
 from seesay.training.distributed import spread_over_processes
@@ -114,6 +114,11 @@ class EyeEarTask(RankingTask):
         with torch.no_grad():
             wanted = self._start(lower[:n].float().permute(0, 3, 1, 2)).softmax(1)
         return F.cross_entropy(self.eye.classifier(pooled[:n]), wanted)
+
+    def settle(self) -> None:
+        """Keep the subwords that photo talk uses, where the configuration says how many."""
+        if self.eye.config.keep_subwords:
+            self.eye = self._model = shrink(self.eye, [text for source in self.sources for text in source.sentences])
 
     def leave_beside(self, folder: Path) -> None:
         """Write the tokenizer, and how near to everything the vectors are."""

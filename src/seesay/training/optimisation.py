@@ -51,6 +51,9 @@ def rate_at(recipe: OptimiserRecipe, step: int, n_steps: int) -> float:
         >>> recipe = OptimiserRecipe(rate=1.0, schedule="linear", warmup=2)
         >>> [rate_at(recipe, step, n_steps=6) for step in range(6)]
         [0.5, 1.0, 1.0, 0.75, 0.5, 0.25]
+        >>> recipe = OptimiserRecipe(rate=1.0, schedule="trapezoid", cooldown=2)
+        >>> [rate_at(recipe, step, n_steps=5) for step in range(5)]
+        [1.0, 1.0, 1.0, 1.0, 0.5]
     """
     if step < recipe.warmup:
         return recipe.rate * (step + 1) / recipe.warmup
@@ -60,6 +63,8 @@ def rate_at(recipe: OptimiserRecipe, step: int, n_steps: int) -> float:
             return float(recipe.rate * recipe.step_factor ** (step // recipe.step_every))
         case "cosine":
             return recipe.rate * 0.5 * (1 + math.cos(math.pi * done))
+        case "trapezoid":
+            return recipe.rate * min(1.0, (n_steps - step) / recipe.cooldown)
         case "linear":
             return recipe.rate * (1 - done)
         case _:

@@ -74,6 +74,7 @@ class OptimiserRecipe:
         clip_value: Largest gradient allowed for any single weight.
         warmup: Steps over which the rate climbs from nothing to `rate`.
         step_every: With `schedule = "step"`, the rate is multiplied by `step_factor` after this many steps.
+        cooldown: With `schedule = "trapezoid"`, the last steps, over which the rate falls from `rate` to nothing.
         ema: Decay of the exponential moving average of the weights that is evaluated and kept, e.g. 0.999.
     """
 
@@ -83,10 +84,11 @@ class OptimiserRecipe:
     momentum: float = key(0.0, at_least=0, below=1)
     clip_norm: float = key(0.0, at_least=0)
     clip_value: float = key(0.0, at_least=0)
-    schedule: str = key("constant", one_of=("constant", "step", "cosine", "linear"))
+    schedule: str = key("constant", one_of=("constant", "step", "cosine", "linear", "trapezoid"))
     warmup: int = key(0, at_least=0)
     step_every: int = key(0, at_least=0)
     step_factor: float = key(0.1, above=0)
+    cooldown: int = key(0, at_least=0)
     ema: float = key(0.0, at_least=0, below=1)
 
 
@@ -167,6 +169,8 @@ class Recipe:
         """The recipe as plain tables with all defaults filled in; `Recipe.from_dict` gives the same recipe back."""
         table = asdict(self)
         table["data"]["train"] = [_without_defaults(source) for source in table["data"]["train"]]
+        if not table["optimiser"]["cooldown"]:
+            del table["optimiser"]["cooldown"]
         if not table["data"]["more_dev"]:
             del table["data"]["more_dev"]
         return table
@@ -255,6 +259,11 @@ def _check_together(optimiser: OptimiserRecipe, origin: str) -> None:
         raise SeesayError(
             f"{origin}: optimiser.schedule is '{optimiser.schedule}' and step_every is {optimiser.step_every}",
             allowed='schedule = "step" together with a step_every above 0, or neither',
+        )
+    if (optimiser.schedule == "trapezoid") != (optimiser.cooldown > 0):
+        raise SeesayError(
+            f"{origin}: optimiser.schedule is '{optimiser.schedule}' and cooldown is {optimiser.cooldown}",
+            allowed='schedule = "trapezoid" together with a cooldown above 0, or neither',
         )
     if optimiser.momentum and optimiser.name in ("adam", "adamw"):
         raise SeesayError(f"{origin}: optimiser.momentum has no effect on {optimiser.name}", allowed="sgd, rmsprop")
