@@ -388,7 +388,14 @@ def eye_recipe(colours_recipe: dict[str, Any], small_transformer: Path, wordpiec
     return colours_recipe | {
         "name": "eye-colours",
         "model": "eye-ear",
-        "config": {"dim": 16, "start_from": str(small_transformer), "frozen_layers": 1, "eye_rate": 0.1, **ear},
-        "optimiser": {"name": "adamw", "rate": 0.01, "ema": 0.9},
-        "stop": {"epochs": 10, "evaluate_every": 5},
+        "config": {
+            "dim": 16,
+            "start_from": str(small_transformer),
+            "frozen_layers": 1,
+            "eye_rate": 0.05,
+            "ear_rate": 1.0,
+            **ear,
+        },
+        "optimiser": {"name": "adamw", "rate": 0.005, "clip_norm": 2.0, "ema": 0.8},
+        "stop": {"epochs": 30, "evaluate_every": 15},
     }

@@ -135,4 +135,4 @@ def test_parts_that_come_trained_learn_slower(eye_recipe: dict[str, Any]) -> Non
     scale_of = {id(weight): group["rate_scale"] for group in groups for weight in group["params"]}
     assert isinstance(task.model, EyeEar)
     assert scale_of[id(task.model.project.weight)] == 1.0
-    assert scale_of[id(task.model.classifier.weight)] == 0.1
+    assert scale_of[id(task.model.classifier.weight)] == 0.05

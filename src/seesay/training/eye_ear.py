@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,8 +19,10 @@ from torch import Tensor, nn
 from seesay.data.examples import Examples, Indices
 from seesay.images.activations import split_network
 from seesay.metrics.retrieval import retrieval_report
+from seesay.models.base import Matcher
 from seesay.models.eye_ear import TOKENIZER, EyeEar, shrink
-from seesay.scoring import score_all
+from seesay.models.popularity import POPULARITY, gather_popularity
+from seesay.scoring import encode_all, score_all
 from seesay.training.batching import count_batches, mixed_batches
 from seesay.training.distributed import spread_over_processes
 from seesay.training.losses import batch_softmax
@@ -29,6 +32,8 @@ from seesay.training.sources import require_pictures
 from seesay.training.task import Loss
 
 LOWEST_TEMPERATURE = 0.01
+N_FOR_HUBNESS = 1000
+"""Photos by which hubness is measured."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +126,19 @@ class EyeEarTask(RankingTask):
             self.eye = self._model = shrink(self.eye, [text for source in self.sources for text in source.sentences])
 
     def leave_beside(self, folder: Path) -> None:
-        """Write the tokenizer, and how near to everything the vectors are."""
+        """Write the tokenizer, and how near to everything the vectors are, by the first photos it learned from."""
         (folder / TOKENIZER).write_text(self.eye.subwords.text, encoding="utf-8")
-        super().leave_beside(folder)
+        vectors = encode_all(self.eye, self.sources[0].first(N_FOR_HUBNESS))
+        gather_popularity(*vectors, self.eye.temperature).write(folder / POPULARITY)
+
+    def measure_further(self, model: Matcher) -> dict[str, dict[str, Any]]:
+        """The retrieval figures of finished weights on the dev sets after the first, by `data/split`."""
+        return {
+            f"{dev.collection.name}/{dev.collection.items[0].split}": dict(
+                retrieval_report(score_all(model, dev), dev.image_of)
+            )
+            for dev in self.devs[1:]
+        }
 
     def evaluate(self) -> dict[str, float]:
         """The Sum of recalls on every dev set, and their mean, which decides; how many top-1 classes are kept."""

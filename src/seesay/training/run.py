@@ -123,7 +123,11 @@ def run_task(
             pretrained.save(folder, task.model, describe(task.recipe, task.sources, result.best_epoch))
             task.leave_beside(folder)
             date = datetime.now(UTC).isoformat(timespec="seconds")
-            pretrained.record_figures(folder, _key(task.dev), {**task.measure(pretrained.load(folder)), "date": date})
+            finished = pretrained.load(folder)
+            pretrained.record_figures(folder, _key(task.dev), {**task.measure(finished), "date": date})
+            if isinstance(task, EyeEarTask):
+                for key, figures in task.measure_further(finished).items():
+                    pretrained.record_figures(folder, key, {**figures, "date": date})
         gather_json(None, world)  # the others wait here until the folder is there
     return pretrained.read_about(folder)
 
