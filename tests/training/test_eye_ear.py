@@ -105,6 +105,16 @@ def test_classes_are_those_of_the_network_as_it_started(eye_recipe: dict[str, An
     assert task.same_class() < 50
 
 
+def test_a_classifier_that_lost_its_classes_finds_them_again(eye_recipe: dict[str, Any]) -> None:
+    task = prepared(eye_recipe)
+    with torch.no_grad():
+        task.eye.classifier.weight.mul_(0.1)
+        task.eye.classifier.bias.add_(torch.linspace(-1, 1, 1000))
+    before = task.same_class()
+    task.refit_classes()
+    assert task.same_class() > before
+
+
 def test_the_mean_over_all_dev_sets_decides(eye_recipe: dict[str, Any], colours: Path) -> None:
     table = deepcopy(eye_recipe)
     table["data"]["more_dev"] = [{"source": str(colours), "split": "test"}]

@@ -113,7 +113,7 @@ class EyeEar(Matcher):
     def __init__(self, config: EyeEarConfig, vocabulary: Vocabulary, features: FeatureSpec) -> None:
         super().__init__(config, vocabulary, features)
         backbone = features.load_backbone()
-        if backbone.classifier is None:
+        if not isinstance(backbone.classifier, nn.Linear):
             raise SeesayError(f"{features.backbone} has no ImageNet classes to keep", allowed="an efficientnet-lite")
         _, self.upper = split_network(backbone)
         self.upper.requires_grad_(config.learns_eye)
@@ -121,7 +121,7 @@ class EyeEar(Matcher):
         for module in self.upper.modules():
             if isinstance(module, nn.Conv2d) and module.groups > 1:
                 module.requires_grad_(False)
-        self.classifier = backbone.classifier.requires_grad_(config.learns_eye)
+        self.classifier: nn.Linear = backbone.classifier.requires_grad_(config.learns_eye)
         self.ear = TextEncoder(config.n_subwords, config.text_dim, config.n_layers, config.heads, config.inner, LONGEST)
         if config.packed:
             pack_state(self.ear, [name for name, weight in self.ear.named_parameters() if weight.ndim == 2])

@@ -28,10 +28,14 @@ from seesay.training.distributed import spread_over_processes
 from seesay.training.losses import batch_softmax
 from seesay.training.ranking import RankingTask, gather_rows
 from seesay.training.recipe import Recipe
+from seesay.training.refitting import refit_classifier, spread_evenly
 from seesay.training.sources import require_pictures
 from seesay.training.task import Loss
 
 LOWEST_TEMPERATURE = 0.01
+N_AT_ONCE = 64
+N_FOR_CLASSES = 4500
+"""Photos by which the ImageNet classifier is refitted."""
 N_FOR_HUBNESS = 1000
 """Photos by which hubness is measured."""
 
@@ -121,7 +125,9 @@ class EyeEarTask(RankingTask):
         return F.cross_entropy(self.eye.classifier(pooled[:n]), wanted)
 
     def settle(self) -> None:
-        """Keep the subwords that photo talk uses, where the configuration says how many."""
+        """Refit the ImageNet classifier, and keep the subwords of photo talk where the configuration says how many."""
+        if self.eye.config.learns_eye and self.eye.config.classes:
+            self.refit_classes()
         if self.eye.config.keep_subwords:
             self.eye = self._model = shrink(self.eye, [text for source in self.sources for text in source.sentences])
 
@@ -152,19 +158,30 @@ class EyeEarTask(RankingTask):
         sums = [figures[f"sum_{dev.collection.name}"] for dev in self.devs]
         return {"sum": sum(sums) / len(sums), **figures, "same_class": self.same_class()}
 
+    def refit_classes(self) -> None:
+        """Let the ImageNet classifier say again what it said at the start, on photos of every source."""
+        places = spread_evenly([len(source.collection) for source in self.sources], N_FOR_CLASSES)
+        found = [self._classes_of(source, some) for source, some in zip(self.sources, places, strict=True)]
+        pooled, wanted = (torch.cat(parts) for parts in zip(*found, strict=True))
+        refit_classifier(self.eye.classifier, pooled, wanted)
+
     @torch.inference_mode()
     def same_class(self, n: int = 200) -> float:
         """Percent of dev photos whose first ImageNet class is that of the network as it started."""
-        table = self.dev.table
-        assert table is not None
-        n = min(n, len(table))
-        same = 0
-        for start in range(0, n, 50):
-            lower = table.rows(range(start, min(start + 50, n))).lower
+        pooled, wanted = self._classes_of(self.dev, range(min(n, len(self.dev.collection))))
+        return 100 * float((self.eye.classifier(pooled).argmax(1) == wanted.argmax(1)).float().mean())
+
+    @torch.no_grad()
+    def _classes_of(self, examples: Examples, photos: range) -> tuple[Tensor, Tensor]:
+        """The eye's vectors (n, C) of photos, and the logits (n, 1000) of the network as it started."""
+        assert examples.table is not None
+        pooled, logits = [], []
+        for start in range(0, len(photos), N_AT_ONCE):
+            lower = examples.table.rows(photos[start : start + N_AT_ONCE]).lower
             assert lower is not None
-            found = self.eye.classifier(self.eye.look(lower).mean((2, 3))).argmax(1)
-            same += int((found == self._start(lower.float().permute(0, 3, 1, 2)).argmax(1)).sum())
-        return 100 * same / n
+            pooled.append(self.eye.look(lower).mean((2, 3)))
+            logits.append(self._start(lower.float().permute(0, 3, 1, 2)))
+        return torch.cat(pooled), torch.cat(logits)
 
 
 class _Mean(nn.Module):
