@@ -24,11 +24,12 @@ from torch import Tensor, nn
 from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone
 from seesay.images.batches import work_in_batches
-from seesay.images.extraction import SHARD, FeatureTable, Progress, content_key
+from seesay.images.extraction import SHARD, FeatureTable, content_key
 from seesay.images.features import Features, FeatureSpec, preprocess
 from seesay.images.io import open_image
 from seesay.images.store import Array, RowStore
 from seesay.system.files import cache_dir
+from seesay.system.progress import Progress
 
 Lower = Callable[[NDArray[np.uint8]], Array]
 """From pixels (n, H, W, 3) uint8 to activations (n, h, w, C) float16."""
@@ -81,9 +82,14 @@ def load_lower(spec: FeatureSpec) -> Lower:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the exporter, about itself
         torch.onnx.export(
-            module, (example,), buffer, input_names=["pixels"], output_names=["activations"],
-            dynamic_axes={"pixels": {0: "n"}, "activations": {0: "n"}}, dynamo=False,
-        )  # fmt: skip
+            module,
+            (example,),
+            buffer,  # type: ignore[arg-type]  # its signature names paths only, its documentation buffers too
+            input_names=["pixels"],
+            output_names=["activations"],
+            dynamic_axes={"pixels": {0: "n"}, "activations": {0: "n"}},
+            dynamo=False,
+        )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # several threads each run the session on pictures of their own
     session = onnxruntime.InferenceSession(buffer.getvalue(), options, providers=["CPUExecutionProvider"])

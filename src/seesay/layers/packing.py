@@ -46,16 +46,16 @@ def pack_state(module: nn.Module, names: Iterable[str]) -> None:
     """
     packed = list(names)
 
-    def pack(owner: nn.Module, state: dict[str, Tensor], prefix: str, _: Any) -> None:
+    def pack(_module: nn.Module, state: dict[str, Tensor], prefix: str, _: Any) -> None:
         for name in packed:
             rows, scale = pack_rows(state.pop(prefix + name))
             state[prefix + name + ROWS], state[prefix + name + SCALE] = rows, scale
 
-    def unpack(state: dict[str, Tensor], prefix: str, *_: Any) -> None:
+    def unpack(_module: nn.Module, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
         for name in packed:
             rows, scale = (state.pop(prefix + name + part, None) for part in (ROWS, SCALE))
             if rows is not None and scale is not None:
                 state[prefix + name] = unpack_rows(rows, scale)
 
-    module._register_state_dict_hook(pack)
-    module._register_load_state_dict_pre_hook(unpack)
+    module.register_state_dict_post_hook(pack)
+    module.register_load_state_dict_pre_hook(unpack)

@@ -4,7 +4,7 @@ Post-norm blocks, learned positions, GELU. Names and shapes are this file's own;
 safetensors file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 import torch.nn.functional as F
@@ -58,7 +58,7 @@ class TextEncoder(nn.Module):
 
     def forward(self, subwords: Tensor, mask: Tensor) -> Tensor:
         """From numbers (n, T) and which of them count (n, T) to states (n, T, dim)."""
-        x = self.norm(self.embedding(subwords) + self.position[: subwords.shape[1]])
+        x: Tensor = self.norm(self.embedding(subwords) + self.position[: subwords.shape[1]])
         attended = mask[:, None, None, :]
         for block in self.blocks:
             x = block(x, attended)
@@ -87,7 +87,7 @@ def read_bert(encoder: TextEncoder, tensors: Mapping[str, Tensor]) -> None:
     # All sentences are of one kind, so the vector of that kind is part of every position.
     kind = torch.zeros(2, encoder.position.shape[1])
     take(kind, "embeddings.token_type_embeddings.weight")
-    encoder.position += kind[0]
+    encoder.position.add_(kind[0])
     _take_both(take, encoder.norm, "embeddings.LayerNorm")
     for number, block in enumerate(encoder.blocks):
         assert isinstance(block, Block)
@@ -102,6 +102,6 @@ def read_bert(encoder: TextEncoder, tensors: Mapping[str, Tensor]) -> None:
         _take_both(take, block.norm, f"{prefix}.output.LayerNorm")
 
 
-def _take_both(take, module: nn.Module, name: str) -> None:  # type: ignore[no-untyped-def]
+def _take_both(take: Callable[..., None], module: nn.Linear | nn.LayerNorm, name: str) -> None:
     take(module.weight, f"{name}.weight")
     take(module.bias, f"{name}.bias")

@@ -40,7 +40,7 @@ class Subwords:
         self.text = text
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(LONGEST)
-        self.pad = int(self._tokenizer.token_to_id("[PAD]"))
+        self.pad: int = self._model["vocab"]["[PAD]"]
 
     @classmethod
     def read(cls, path: Path) -> "Subwords":

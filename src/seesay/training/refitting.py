@@ -41,8 +41,8 @@ def refit_classifier(classifier: nn.Linear, features: Tensor, logits: Tensor) ->
     errors = [float((missing[aside] - features[aside] @ w - b).square().mean()) for w, b in changes]
     chosen = SHRINKAGES[min(range(len(errors)), key=errors.__getitem__)]
     weight, bias = _fit(features, missing, chosen)
-    classifier.weight += weight.T
-    classifier.bias += bias
+    classifier.weight.add_(weight.T)
+    classifier.bias.add_(bias)
     return chosen
 
 
