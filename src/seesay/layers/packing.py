@@ -57,5 +57,5 @@ def pack_state(module: nn.Module, names: Iterable[str]) -> None:
             if rows is not None and scale is not None:
                 state[prefix + name] = unpack_rows(rows, scale)
 
-    module.register_state_dict_post_hook(pack)
-    module.register_load_state_dict_pre_hook(unpack)
+    module.register_state_dict_post_hook(pack)  # type: ignore[no-untyped-call]
+    module.register_load_state_dict_pre_hook(unpack)  # type: ignore[no-untyped-call]
