@@ -62,7 +62,7 @@ def test_rows_are_those_of_the_pictures_asked_for(photos: list[Path], tmp_path: 
     assert found is not None
     lower = load_lower(SPEC)
     np.testing.assert_allclose(found.numpy(), np.concatenate([lower(pixels_of(photos[n])) for n in (4, 1)]), atol=0.05)
-    assert [len(table), len(table.first(2))] == [6, 2]
+    assert [len(table), len(table.part(1, 3))] == [6, 2]
     assert isinstance(features_of(photos, SPEC, ("lower",), root=tmp_path / "cache"), ActivationTable)
 
 

@@ -40,7 +40,7 @@ class Examples:
     def first(self, n: int) -> "Examples":
         """The first n pictures with their sentences."""
         collection = replace(self.collection, items=self.collection.items[:n])
-        table = None if self.table is None else self.table.first(n)
+        table = None if self.table is None else self.table.part(0, n)
         return Examples.of(collection, table, self.weight)
 
     @property

@@ -21,7 +21,7 @@ from torch import Tensor
 from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.errors import SeesayError
-from seesay.images.extraction import FeatureTable, features_of
+from seesay.images.extraction import features_of
 from seesay.metrics.retrieval import Ranks, RankSummary, RecallCurve, RetrievalReport, ranks, recall_curves
 from seesay.models.base import Matcher
 from seesay.scoring import score_all
@@ -292,7 +292,7 @@ def divide(whole: Examples, n_folds: int) -> Iterator[Examples]:
     size = len(whole.collection) // n_folds
     for start in range(0, size * n_folds, size):
         fold = _take(whole.collection, np.arange(start, start + size))
-        table = whole.table if n_folds == 1 else FeatureTable(whole.table.store, whole.table.keys[start : start + size])
+        table = whole.table if n_folds == 1 else whole.table.part(start, start + size)
         yield Examples.of(fold, table)
 
 

@@ -218,8 +218,8 @@ class ActivationTable(FeatureTable):
     def rows(self, indices: Sequence[int]) -> Features:
         return Features.of_lower(self.activations.read([self.keys[index] for index in indices]))
 
-    def first(self, n: int) -> "ActivationTable":
-        return ActivationTable(self.activations, self.keys[:n])
+    def part(self, start: int, end: int) -> "ActivationTable":
+        return ActivationTable(self.activations, self.keys[start:end])
 
 
 def activations_of(

@@ -226,9 +226,9 @@ class FeatureTable:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def first(self, n: int) -> "FeatureTable":
-        """The table of the first n pictures."""
-        return FeatureTable(self.store, self.keys[:n])
+    def part(self, start: int, end: int) -> "FeatureTable":
+        """The table of some pictures that follow each other."""
+        return FeatureTable(self.store, self.keys[start:end])
 
     def rows(self, indices: Sequence[int]) -> Features:
         """The features of some of the pictures, in the order asked for."""
