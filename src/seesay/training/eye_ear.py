@@ -34,9 +34,9 @@ from seesay.training.task import Loss
 
 LOWEST_TEMPERATURE = 0.01
 N_AT_ONCE = 64
-N_FOR_CLASSES = 4500
+N_FOR_CLASSES = 1500
 """Photos by which the ImageNet classifier is refitted."""
-N_FOR_HUBNESS = 1000
+N_FOR_HUBNESS = 500
 """Photos by which hubness is measured."""
 
 
