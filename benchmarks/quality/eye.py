@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("models", nargs="+")
     parser.add_argument("--images", action="append", default=[], metavar="COLLECTION=DIR")
     parser.add_argument("--no-sums", action="store_true", help="typos and words alone")
-    arguments = parse_arguments(parser, "eye")
+    arguments = parse_arguments(parser, "eye_words")
     places = dict(given.split("=", 1) for given in arguments.images)
     devs = {name: read_dev(name, places.get(name)) for name in COLLECTIONS}
     report = {Path(name).name: measure(load(name), devs, sums=not arguments.no_sums) for name in arguments.models}
