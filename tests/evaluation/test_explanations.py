@@ -126,7 +126,7 @@ def test_the_table_has_a_row_for_each_explainer_and_baseline(
     assert "explanations" in abilities(painter)
     (remark,) = ExplanationsTask().remarks(report | {"model": {"name": "painter"}})
     assert "2 boxed phrases of 2 photos, explained by painter" in remark
-    assert "Parts of 1 photos" in remark
+    assert "Hiding: parts of 1 photos" in remark
 
 
 def test_only_as_many_photos_as_asked_for_are_drawn(painter: Painter, photos: Collection, tmp_path: Path) -> None:

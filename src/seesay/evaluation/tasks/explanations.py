@@ -40,7 +40,7 @@ class ExplanationsTask(EvaluationTask):
         found = report[self.name]
         return [
             f"Pointing: {found['n_phrases']:,} boxed phrases of {found['n_photos']:,} photos, explained by "
-            f"{report['model']['name']}; 95 % intervals by bootstrap over photos. Parts of {found['n_hidden']:,} photos "
-            f"are hidden, and words of the sentences of {found['n_sentences']:,} photos are left out: the further the "
-            "score falls, the better."
+            f"{report['model']['name']}; 95 % intervals by bootstrap over photos. Hiding: parts of "
+            f"{found['n_hidden']:,} photos; leaving out: words of the sentences of {found['n_sentences']:,} photos. The "
+            "further the score falls, the better."
         ]
