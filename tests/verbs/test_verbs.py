@@ -130,7 +130,7 @@ def test_an_explanation_weighs_the_words(cat: Path, vse: Any) -> None:
     assert found.draw().width == 800
     assert "<img" in found._repr_html_()
     assert is_plain(found.to_dict())
-    with pytest.raises(seesay.SeesayError, match="method 'magic'"):
+    with pytest.raises(seesay.SeesayError, match="explainer 'magic'"):
         seesay.explain(cat, "a cat", method="magic")
 
 
