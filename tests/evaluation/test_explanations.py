@@ -120,6 +120,7 @@ def test_the_table_has_a_row_for_each_explainer_and_baseline(
     rows = dict(ExplanationsTask().rows(report))
     columns = {column.key for group in ExplanationsTask.columns.values() for column in group}
     assert set(rows["alignment"]) == columns
+    assert not any("." in key for key in columns)  # which a table would read as a key within a key
     assert (rows["alignment"]["mean"], rows["alignment"]["left out 1"]) == (100, 0.5)
     assert rows["centre"] == {"mean": 0, "low": 0, "high": 0}
     assert set(rows["random word"]) == {"left out 1", "left out 2"}

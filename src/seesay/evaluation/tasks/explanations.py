@@ -15,7 +15,7 @@ class ExplanationsTask(EvaluationTask):
     columns: ClassVar[Columns] = {
         "": (Column("mean", "pointing"), Column("low", "from"), Column("high", "to")),
         "fall of the score": (
-            *(Column(f"hidden {share:g}", f"{share:.0%} hidden", "+.3f") for share in SHARES),
+            *(Column(f"hidden {share:.0%}", f"{share:.0%} hidden", "+.3f") for share in SHARES),
             *(Column(f"left out {n}", f"without {n} words" if n > 1 else "without a word", "+.3f") for n in N_LEFT_OUT),
         ),
     }
@@ -31,9 +31,10 @@ class ExplanationsTask(EvaluationTask):
     def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
         found = report[self.name]
         rows: dict[str, dict[str, float]] = {name: dict(row) for name, row in found["pointing"].items()}
-        for title, key in (("hidden", "hiding"), ("left out", "leaving_out")):
-            for name, falls in found[key].items():
-                rows.setdefault(name, {}).update({f"{title} {much}": fall for much, fall in falls.items()})
+        for name, falls in found["hiding"].items():
+            rows.setdefault(name, {}).update({f"hidden {float(share):.0%}": fall for share, fall in falls.items()})
+        for name, falls in found["leaving_out"].items():
+            rows.setdefault(name, {}).update({f"left out {n}": fall for n, fall in falls.items()})
         return list(rows.items())
 
     def remarks(self, report: Report) -> list[str]:
@@ -41,6 +42,6 @@ class ExplanationsTask(EvaluationTask):
         return [
             f"Pointing: {found['n_phrases']:,} boxed phrases of {found['n_photos']:,} photos, explained by "
             f"{report['model']['name']}; 95 % intervals by bootstrap over photos. Hiding: parts of "
-            f"{found['n_hidden']:,} photos; leaving out: words of the sentences of {found['n_sentences']:,} photos. The "
-            "further the score falls, the better."
+            f"{found['n_hidden']:,} photos; leaving out: words of the sentences of {found['n_sentences']:,} photos. "
+            "The further the score falls, the better."
         ]
