@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from seesay.evaluation.explanations import evaluate_explanations
+from seesay.evaluation.explanations import N_LEFT_OUT, SHARES, evaluate_explanations
 from seesay.evaluation.report import Measured, Report
 from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request
 
@@ -14,6 +14,10 @@ class ExplanationsTask(EvaluationTask):
     name = "explanations"
     columns: ClassVar[Columns] = {
         "": (Column("mean", "pointing"), Column("low", "from"), Column("high", "to")),
+        "fall of the score": (
+            *(Column(f"hidden {share:.0%}", f"{share:.0%} hidden", "+.3f") for share in SHARES),
+            *(Column(f"left out {n}", f"without {n} words" if n > 1 else "without a word", "+.3f") for n in N_LEFT_OUT),
+        ),
     }
     lack = "has no explainer"
     options = ("entities",)
@@ -25,15 +29,19 @@ class ExplanationsTask(EvaluationTask):
         return [request.part(self.name, images, found.to_report()[self.name], **found.seconds)]
 
     def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
-        return list(report["explanations"]["pointing"].items())
+        found = report[self.name]
+        rows: dict[str, dict[str, float]] = {name: dict(row) for name, row in found["pointing"].items()}
+        for name, falls in found["hiding"].items():
+            rows.setdefault(name, {}).update({f"hidden {float(share):.0%}": fall for share, fall in falls.items()})
+        for name, falls in found["leaving_out"].items():
+            rows.setdefault(name, {}).update({f"left out {n}": fall for n, fall in falls.items()})
+        return list(rows.items())
 
     def remarks(self, report: Report) -> list[str]:
-        found = report["explanations"]
-        falls = [
-            f"{what}: {', '.join(f'{name} {max(row.values()):.2f}' for name, row in found[key].items())}."
-            for key, what in (("hiding", "Fall of the score when parts are hidden"), ("leaving_out", "… without words"))
+        found = report[self.name]
+        return [
+            f"Pointing: {found['n_phrases']:,} boxed phrases of {found['n_photos']:,} photos, explained by "
+            f"{report['model']['name']}; 95 % intervals by bootstrap over photos. Hiding: parts of "
+            f"{found['n_hidden']:,} photos; leaving out: words of the sentences of {found['n_sentences']:,} photos. "
+            "The further the score falls, the better."
         ]
-        about = (
-            f"{found['n_phrases']:,} phrases of {found['n_photos']:,} photos, explained by {report['model']['name']}"
-        )
-        return [f"{about}; 95 % intervals by bootstrap over photos.", *falls]
