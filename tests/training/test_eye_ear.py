@@ -51,18 +51,18 @@ def test_colours_are_learned_and_known_in_other_pictures(eye_run: Path) -> None:
     assert scores.argmax(1).tolist() == [0, 1, 2]
 
 
-def test_a_run_stopped_in_the_middle_ends_with_the_same_log(
-    eye_run: Path, eye_recipe: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_run_stopped_in_the_middle_ends_with_the_same_log(eye_recipe: dict[str, Any], tmp_path: Path) -> None:
     def interrupt(event: Any) -> None:
         if event.kind == "step" and event.step == 7:
             os.kill(os.getpid(), signal.SIGINT)
 
-    recipe = Recipe.from_dict(eye_recipe)
+    recipe = Recipe.from_dict(apply_overrides(eye_recipe, ["stop.epochs=6", "stop.evaluate_every=3"]))
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    run_recipe(recipe, whole)
     with pytest.raises(TrainingInterruptedError):
-        run_recipe(recipe, tmp_path, on_event=interrupt)
-    run_recipe(recipe, tmp_path)
-    assert log_of(tmp_path) == log_of(eye_run)
+        run_recipe(recipe, stopped, on_event=interrupt)
+    run_recipe(recipe, stopped)
+    assert log_of(stopped) == log_of(whole)
 
 
 def test_only_the_upper_parts_learn(eye_recipe: dict[str, Any]) -> None:
