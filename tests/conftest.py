@@ -316,3 +316,98 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("vse", "dvsa", "mrnn"):
         export_weights(name, out, photos=photos)
     return out
+
+
+WORDPIECES = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    *"abdgos",
+    "##o",
+    "##g",
+    "##s",
+    "##b",
+    "##a",
+    "##d",
+    "dog",
+    "bag",
+    "##ag",
+]
+
+
+@pytest.fixture(scope="session")
+def wordpiece() -> str:
+    """The `tokenizer.json` of a small WordPiece tokenizer of BERT's kind, which also knows the words of the colours."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    tokens = dict.fromkeys([*WORDPIECES, ".", *COLOURS, "picture", "everything", "here", "is"])
+    numbers = {token: number for number, token in enumerate(tokens)}
+    tokenizer = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", numbers["[CLS]"]), ("[SEP]", numbers["[SEP]"])]
+    )
+    text: str = tokenizer.to_str()
+    return text
+
+
+@pytest.fixture(scope="session")
+def small_transformer(wordpiece: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as text transformers are published in: two layers of random weights, and the tokenizer."""
+    import torch
+    from safetensors.torch import save_file
+
+    from seesay.text.subwords import Subwords
+
+    folder = tmp_path_factory.mktemp("transformer")
+    (folder / "tokenizer.json").write_text(wordpiece)
+    generator = torch.Generator().manual_seed(0)
+    dim, inner = 16, 32
+    shapes: dict[str, tuple[int, ...]] = {
+        "embeddings.word_embeddings.weight": (len(Subwords(wordpiece)), dim),
+        "embeddings.position_embeddings.weight": (64, dim),
+        "embeddings.token_type_embeddings.weight": (2, dim),
+        "embeddings.LayerNorm.weight": (dim,),
+        "embeddings.LayerNorm.bias": (dim,),
+    }
+    for layer in ("encoder.layer.0", "encoder.layer.1"):
+        for name, shape in {
+            "attention.self.query": (dim, dim),
+            "attention.self.key": (dim, dim),
+            "attention.self.value": (dim, dim),
+            "attention.output.dense": (dim, dim),
+            "attention.output.LayerNorm": (dim,),
+            "intermediate.dense": (inner, dim),
+            "output.dense": (dim, inner),
+            "output.LayerNorm": (dim,),
+        }.items():
+            shapes |= {f"{layer}.{name}.weight": shape, f"{layer}.{name}.bias": shape[:1]}
+    tensors = {name: torch.randn(shape, generator=generator) * 0.2 for name, shape in shapes.items()}
+    tensors |= {name: torch.ones(shape) for name, shape in shapes.items() if name.endswith("LayerNorm.weight")}
+    save_file(tensors, folder / "model.safetensors")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def eye_recipe(colours_recipe: dict[str, Any], small_transformer: Path, wordpiece: str) -> dict[str, Any]:
+    """A recipe in which a small eye and a small ear learn the colours together."""
+    from seesay.text.subwords import Subwords
+
+    ear = {"n_subwords": len(Subwords(wordpiece)), "text_dim": 16, "n_layers": 2, "heads": 2, "inner": 32}
+    return colours_recipe | {
+        "name": "eye-colours",
+        "model": "eye-ear",
+        "config": {
+            "dim": 16,
+            "start_from": str(small_transformer),
+            "frozen_layers": 1,
+            "eye_rate": 0.05,
+            "ear_rate": 1.0,
+            **ear,
+        },
+        "optimiser": {"name": "adamw", "rate": 0.005, "clip_norm": 2.0, "ema": 0.8},
+        "stop": {"epochs": 30, "evaluate_every": 15},
+    }

@@ -132,3 +132,10 @@ def test_real_coco_captions_are_counted_without_their_images(shared_data: Path) 
     assert collection.splits == {"train": 36004, "dev": 1000}
     assert len(collection.split("dev").sentences) == 5000
     assert [problem.kind for problem in collection.problems] == ["no images"]
+
+
+def test_phrases_with_boxes_are_read_as_phrases(tmp_path: Path) -> None:
+    record = {"file": "7.jpg", "split": "val", "phrases": [["the kid", 1, 2, 3, 4], ["cap", 5, 6, 7, 8]]}
+    (tmp_path / "referit.jsonl").write_text(json.dumps(record) + "\n")
+    (item,) = reader.read(tmp_path).items
+    assert (item.name, item.split, item.sentences) == ("7.jpg", "dev", ("the kid", "cap"))

@@ -163,3 +163,21 @@ def test_differences_name_each_key_with_both_values():
         ("config.depth", None, 2),
     ]
     assert recipe.differences(replace(recipe)) == []
+
+
+def test_a_cooldown_goes_with_the_trapezoid_and_stands_in_no_other_recipe(recipe_file):
+    with pytest.raises(SeesayError, match="cooldown is 0"):
+        read_recipe(recipe_file, ["optimiser.schedule=trapezoid"])
+    with pytest.raises(SeesayError, match="cooldown is 5"):
+        read_recipe(recipe_file, ["optimiser.cooldown=5"])
+    cooled = read_recipe(recipe_file, ["optimiser.schedule=trapezoid", "optimiser.cooldown=5"])
+    assert cooled.to_dict()["optimiser"]["cooldown"] == 5
+    assert "cooldown" not in read_recipe(recipe_file).to_dict()["optimiser"]
+    assert Recipe.from_dict(cooled.to_dict()) == cooled
+
+
+def test_further_dev_sets_survive_and_are_absent_where_there_are_none(recipe_file):
+    several = read_recipe(recipe_file, ['data.more_dev=[{source="coco"}, {source="iapr"}]'])
+    assert [dev.source for dev in several.data.more_dev] == ["coco", "iapr"]
+    assert Recipe.from_dict(several.to_dict()) == several
+    assert "more_dev" not in read_recipe(recipe_file).to_dict()["data"]

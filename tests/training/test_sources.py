@@ -13,7 +13,7 @@ from seesay.data import Collection, Item
 from seesay.data.examples import Examples, leave_out_measured, same_photo
 from seesay.errors import SeesayError
 from seesay.training.recipe import DevRecipe, Recipe, SourceRecipe
-from seesay.training.sources import SourceBatches, read_source
+from seesay.training.sources import SourceBatches, read_collection, read_source
 
 
 @pytest.fixture
@@ -156,3 +156,36 @@ class TestBatches:
         assert self.drawn(one, 1) != self.drawn(one, 0)
         assert self.drawn(SourceBatches(sources, replace(recipe, seed=4)), 1) != self.drawn(one, 1)
         assert np.array_equal(one.take(5, 2)[1], same.take(5, 2)[1])
+
+
+class TestLeavingOut:
+    @pytest.fixture
+    def described(self, tmp_path: Path) -> Path:
+        rows = ["image,sentence,split"]
+        for folder, number, n in (("00", 11, 1), ("00", 22, 3), ("01", 33, 3), ("01", 44, 3)):
+            rows += [f"{folder}/{number}.jpg,sentence {place},train" for place in range(n)]
+        (tmp_path / "photos.csv").write_text("\n".join(rows) + "\n")
+        return tmp_path / "photos.csv"
+
+    @pytest.mark.parametrize(
+        ("key", "left"),
+        [
+            ({}, ["00/11.jpg", "00/22.jpg", "01/33.jpg", "01/44.jpg"]),
+            ({"fewest_sentences": 2}, ["00/22.jpg", "01/33.jpg", "01/44.jpg"]),
+            ({"fewest_sentences": 2, "at_most": 2}, ["00/22.jpg", "01/33.jpg"]),
+        ],
+    )
+    def test_photos_with_few_sentences_and_those_beyond_a_number(
+        self, described: Path, key: dict[str, int], left: list[str]
+    ) -> None:
+        found = read_collection(SourceRecipe(str(described), **key))
+        assert [item.name for item in found.items] == left
+
+    def test_photos_that_several_collections_are_measured_on_whatever_their_folders(
+        self, described: Path, tmp_path: Path
+    ) -> None:
+        for name, number, split in (("one", 22, "val"), ("two", 33, "test"), ("three", 44, "train")):
+            (tmp_path / f"{name}.csv").write_text(f"image,sentence,split\n{number}.jpg,a dog,{split}\n")
+        without = ", ".join(str(tmp_path / f"{name}.csv") for name in ("one", "two", "three"))
+        found = read_collection(SourceRecipe(str(described), without=without))
+        assert [item.name for item in found.items] == ["00/11.jpg", "01/44.jpg"]

@@ -1,7 +1,7 @@
 """A collection as examples to learn from and to measure on."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class Examples:
     def first(self, n: int) -> "Examples":
         """The first n pictures with their sentences."""
         collection = replace(self.collection, items=self.collection.items[:n])
-        table = None if self.table is None else FeatureTable(self.table.store, self.table.keys[:n])
+        table = None if self.table is None else self.table.part(0, n)
         return Examples.of(collection, table, self.weight)
 
     @property
@@ -61,11 +61,13 @@ def read_split(source: str, split: str, *, images: str = "", without: str = "") 
     Args:
         source: A collection by name, folder or file.
         images: Where its pictures lie, if not beside it; they need not be there.
-        without: A collection whose dev and test photos are left out.
+        without: Collections, separated by commas, whose dev and test photos are left out.
     """
     collection = data.load(source, images=Path(images) if images else None)
     collection = collection.split(split) if split != "all" else collection
-    return leave_out_measured(collection, data.load(without)) if without else collection
+    for measured in filter(None, map(str.strip, without.split(","))):
+        collection = leave_out_measured(collection, data.load(measured))
+    return collection
 
 
 def leave_out_measured(collection: Collection, measured: Collection) -> Collection:
@@ -79,7 +81,9 @@ def leave_out_measured(collection: Collection, measured: Collection) -> Collecti
     contents = {content_key(path) for path in held_out.images}
     return collection.keep(
         lambda item: (
-            same_photo(item.name) not in names and (item.image is None or content_key(item.image) not in contents)
+            same_photo(item.name) not in names
+            and same_photo(PurePosixPath(item.name).name) not in names
+            and (item.image is None or content_key(item.image) not in contents)
         )
     )
 

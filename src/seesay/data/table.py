@@ -24,7 +24,7 @@ LAYOUT: Final = "a table: CSV with the columns image, sentence (and split), or J
 
 IMAGE_KEYS: Final = ("image", "file", "file_name", "filename", "image_name", "image_path", "path")
 SENTENCE_KEYS: Final = ("sentence", "caption", "comment", "description", "text")
-LIST_KEYS: Final = ("sentences", "captions")
+LIST_KEYS: Final = ("sentences", "captions", "phrases")
 SPLIT_KEYS: Final = ("split", "set", "partition")
 
 _CSV: Final = (".csv", ".tsv")
@@ -155,6 +155,8 @@ def _first(record: Any, keys: tuple[str, ...]) -> Any:
 def _texts(sentences: list[Any]) -> Iterator[str | None]:
     for sentence in sentences:
         text = sentence.get("raw") if isinstance(sentence, dict) else sentence
+        if isinstance(text, list) and text:
+            text = text[0]  # a phrase, before the box that it speaks of
         yield text if isinstance(text, str) else None
 
 

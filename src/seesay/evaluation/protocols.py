@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.errors import SeesayError
-from seesay.images.extraction import FeatureTable, features_of
+from seesay.images.extraction import features_of
 from seesay.models.base import Matcher
 from seesay.system.progress import Progress
 
@@ -134,7 +134,7 @@ def divide(whole: Examples, n_folds: int) -> Iterator[Examples]:
     size = len(whole.collection) // n_folds
     for start in range(0, size * n_folds, size):
         fold = _take(whole.collection, np.arange(start, start + size))
-        table = whole.table if n_folds == 1 else FeatureTable(whole.table.store, whole.table.keys[start : start + size])
+        table = whole.table if n_folds == 1 else whole.table.part(start, start + size)
         yield Examples.of(fold, table)
 
 

@@ -87,7 +87,7 @@ class _Convolution(nn.Module):
         if self.padding is not None:
             x = F.pad(x, self.padding)
         x = self.convolution(x)
-        return x.clamp_(0, 6) if self.clip else x
+        return F.relu6(x, inplace=True) if self.clip else x
 
 
 class _Block(nn.Module):

@@ -1,6 +1,5 @@
 """From picture files to stored features: computed once, resumable, read through memory maps."""
 
-import hashlib
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,76 +11,18 @@ import torch
 from PIL import Image
 
 from seesay.errors import SeesayError
+from seesay.images.activations import activations_of
 from seesay.images.batches import BATCH, work_in_batches
-from seesay.images.features import OUTPUTS, Features, FeatureSpec, check_outputs, compute, pool_map
+from seesay.images.feature_store import SHARD as SHARD
+from seesay.images.feature_store import FeatureStore as FeatureStore
+from seesay.images.feature_store import FeatureTable as FeatureTable
+from seesay.images.feature_store import content_key as content_key
+from seesay.images.features import LOWER, FeatureSpec, compute
 from seesay.images.io import open_image
-from seesay.images.store import Array, RowStore
+from seesay.images.store import Array
 from seesay.system import remote
 from seesay.system.cluster import join
-from seesay.system.files import cache_dir, features_place
 from seesay.system.progress import Progress
-
-SHARD = 256
-
-
-def content_key(path: Path) -> str:
-    """The digest of a file's bytes: the same picture under another name has the same features."""
-    if remote.is_remote(path):
-        return hashlib.sha256(remote.read(path)).hexdigest()[:32]
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:32]
-    except OSError as error:
-        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
-
-
-class FeatureStore:
-    """The features of one specification on disk: one `RowStore` per output.
-
-    Args:
-        root: By default where `SEESAY_FEATURES` says, else the cache. Features in object storage have a copy there.
-    """
-
-    def __init__(self, spec: FeatureSpec, *, root: Path | None = None, outputs: Sequence[str] = ("pooled",)) -> None:
-        check_outputs(outputs, spec.crop)
-        self.spec = spec
-        self.outputs = tuple(outputs)
-        self.schemes = tuple(output for output in outputs if output not in OUTPUTS)
-        self.shared: Path | None = None
-        if root is None:
-            chosen = features_place()
-            root = cache_dir() / "features" if chosen is None or remote.is_remote(chosen) else chosen
-            self.shared = chosen / spec.name if chosen and remote.is_remote(chosen) else None
-        self.folder = root / spec.name
-        self._stores = {output: self._open(output) for output in outputs}
-
-    def _open(self, output: str) -> RowStore:
-        return RowStore(self.folder / output, shared=self.shared / output if self.shared else None)
-
-    def missing(self, keys: Sequence[str]) -> list[str]:
-        """Those of `keys` for which any output is absent or damaged."""
-        absent = {key for store in self._stores.values() for key in store.missing(keys)}
-        return [key for key in dict.fromkeys(keys) if key in absent]
-
-    def write(self, keys: Sequence[str], rows: dict[str, Array]) -> None:
-        for output, store in self._stores.items():
-            store.write(keys, rows[output])
-
-    def derive(self, keys: Sequence[str]) -> None:
-        """Take the means over regions from stored maps, wherever there are some: the network is not needed for them."""
-        for scheme in self.schemes:
-            absent = self._stores[scheme].missing(keys)
-            if not absent:
-                continue
-            maps = self._open("map")
-            without_map = set(maps.missing(absent))
-            ready = [key for key in absent if key not in without_map]
-            for start in range(0, len(ready), SHARD):
-                some = ready[start : start + SHARD]
-                self._stores[scheme].write(some, pool_map(maps.read(some), scheme))
-
-    def read(self, output: str, keys: Sequence[str]) -> Array:
-        return self._stores[output].read(keys)
 
 
 @dataclass(frozen=True)
@@ -214,27 +155,6 @@ def _ready_to_compute(
     return work
 
 
-class FeatureTable:
-    """The stored features of a list of pictures, read row by row."""
-
-    def __init__(self, store: FeatureStore, keys: Sequence[str]) -> None:
-        self.store = store
-        self.keys = list(keys)
-        # One vector a picture is small and asked for in every batch; the rest stays on disk, under the system's cache.
-        self._pooled = store.read("pooled", self.keys)
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    def rows(self, indices: Sequence[int]) -> Features:
-        """The features of some of the pictures, in the order asked for."""
-        rows = {"pooled": self._pooled[list(indices)]}
-        for output in self.store.outputs:
-            if output != "pooled":
-                rows[output] = self.store.read(output, [self.keys[index] for index in indices])
-        return Features.of(rows)
-
-
 def features_of(
     paths: Sequence[Path],
     spec: FeatureSpec,
@@ -248,6 +168,8 @@ def features_of(
     Raises:
         SeesayError: A picture cannot be used; the first few are named.
     """
+    if tuple(outputs) == (LOWER,):
+        return activations_of(paths, spec, root=root, on_progress=on_progress)
     store = FeatureStore(spec, root=root, outputs=outputs)
     extraction = extract(paths, store, on_progress=on_progress)
     if extraction.failures:

@@ -23,6 +23,8 @@ from seesay.images.store import Array
 from seesay.images.views import CROPS, short_side
 from seesay.images.views import preprocess as preprocess
 
+LOWER = "lower"
+"""What a model asks for whose upper half of the network is its own (`seesay.images.activations`)."""
 OUTPUTS = ("pooled", "map")
 """What a network gives. Besides, the name of a region scheme (`windows-20`) stands for the means over its regions."""
 
@@ -158,11 +160,18 @@ class Features:
         pooled: (n, D), one vector an image.
         map: (n, h, w, C), the final map, for models that look at places.
         parts: (n, N, C), the means over the regions of a fixed scheme, for models that look at the same ones always.
+        lower: (n, h, w, C), activations of the network's lower half, for models whose upper half is their own.
     """
 
     pooled: Tensor
     map: Tensor | None = None
     parts: Tensor | None = None
+    lower: Tensor | None = None
+
+    @classmethod
+    def of_lower(cls, activations: Tensor) -> "Features":
+        """From the lower half's activations (n, h, w, C) alone, for a model that has an upper half of its own."""
+        return cls(activations.new_zeros(len(activations), 0), lower=activations)
 
     @classmethod
     def of(cls, rows: Mapping[str, Array]) -> "Features":

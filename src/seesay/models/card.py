@@ -57,6 +57,8 @@ def write_card(about: Mapping[str, Any]) -> str:
     if sources := about.get("source_weights"):
         names = " and ".join(f"`{source}`" for source in sources)
         lines += [f"It shares the parts that training left as they were with {names}.", ""]
+    if kind.starting_point:
+        lines += [kind.starting_point, ""]
     if pruned := about.get("pruned"):
         lines += [f"Words that were seen fewer than {pruned['min_count']} times were taken out after training.", ""]
     lines += card_lines(about)

@@ -20,6 +20,7 @@ class Declared:
         measured_by: The command that measures the figures of its card again.
         paper: The file of its paper's tables in `seesay.evaluation`, without the ending.
         weak_points: What it is bad at, for the card.
+        starting_point: What the card says of the published weights that it starts from.
         explainers: The names of its explainers; the first is the default.
         stage: Which stage of search it can be: `first` (one vector an image), `regions` or `captions`.
         starts_from: Keys of its configuration that name weights to start from, and the family they have to be of.
@@ -35,6 +36,7 @@ class Declared:
     measured_by: ClassVar[str] = "seesay evaluate {name} --data DATA --split SPLIT"
     paper: ClassVar[str] = ""
     weak_points: ClassVar[tuple[str, ...]] = ()
+    starting_point: ClassVar[str] = ""
     explainers: ClassVar[tuple[str, ...]] = ()
     stage: ClassVar[str | None] = None
     starts_from: ClassVar[Mapping[str, str]] = {}

@@ -151,7 +151,7 @@ class _Run:
         now = self.progress
         rate = rate_at(self.recipe.optimiser, now.step, self.n_steps)
         for group in self.optimiser.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["rate_scale"]
         self.optimiser.zero_grad(set_to_none=True)
         loss = self.task.loss(self.task.batch(now.epoch, now.batch), self.rank, self.world)
         self._check_finite("loss", loss.logs["loss"], rate)

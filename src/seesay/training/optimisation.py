@@ -1,7 +1,7 @@
 """From a gradient to a step: optimisers, the rate over time, clipping, and the moving average of the weights."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from seesay.training.recipe import OptimiserRecipe
 def build_optimiser(model: nn.Module, recipe: OptimiserRecipe) -> torch.optim.Optimizer:
     """The optimiser of a recipe over the weights of `model` that ask for a gradient.
 
+    A model may name parts that learn at a share of the rate (`rate_scales`: part → share).
     Decay is for matrices only: shrinking a bias or the scale of a normalisation takes capacity and gives nothing back.
 
     Example:
@@ -21,21 +22,26 @@ def build_optimiser(model: nn.Module, recipe: OptimiserRecipe) -> torch.optim.Op
         >>> [(len(group["params"]), group["weight_decay"]) for group in optimiser.param_groups]
         [(1, 0.01), (1, 0.0)]
     """
-    learned = [weight for weight in model.parameters() if weight.requires_grad]
-    groups: list[dict[str, Any]] = [
-        {"params": [weight for weight in learned if weight.ndim >= 2], "weight_decay": recipe.weight_decay},
-        {"params": [weight for weight in learned if weight.ndim < 2], "weight_decay": 0.0},
-    ]
-    groups = [group for group in groups if group["params"]]
+    scales: Mapping[str, float] = getattr(model, "rate_scales", {})
+    groups: dict[tuple[bool, float], dict[str, Any]] = {}
+    for name, weight in model.named_parameters():
+        if weight.requires_grad:
+            is_matrix, scale = weight.ndim >= 2, scales.get(name.partition(".")[0], 1.0)
+            decay = recipe.weight_decay if is_matrix else 0.0
+            group = groups.setdefault(
+                (not is_matrix, scale), {"params": [], "weight_decay": decay, "rate_scale": scale}
+            )
+            group["params"].append(weight)
+    ordered = [groups[key] for key in sorted(groups)]
     match recipe.name:
         case "sgd":
-            return torch.optim.SGD(groups, lr=recipe.rate, momentum=recipe.momentum)
+            return torch.optim.SGD(ordered, lr=recipe.rate, momentum=recipe.momentum)
         case "rmsprop":
-            return torch.optim.RMSprop(groups, lr=recipe.rate, momentum=recipe.momentum)
+            return torch.optim.RMSprop(ordered, lr=recipe.rate, momentum=recipe.momentum)
         case "adam":
-            return torch.optim.Adam(groups, lr=recipe.rate)
+            return torch.optim.Adam(ordered, lr=recipe.rate)
         case _:
-            return torch.optim.AdamW(groups, lr=recipe.rate)
+            return torch.optim.AdamW(ordered, lr=recipe.rate)
 
 
 def rate_at(recipe: OptimiserRecipe, step: int, n_steps: int) -> float:
@@ -45,6 +51,9 @@ def rate_at(recipe: OptimiserRecipe, step: int, n_steps: int) -> float:
         >>> recipe = OptimiserRecipe(rate=1.0, schedule="linear", warmup=2)
         >>> [rate_at(recipe, step, n_steps=6) for step in range(6)]
         [0.5, 1.0, 1.0, 0.75, 0.5, 0.25]
+        >>> recipe = OptimiserRecipe(rate=1.0, schedule="trapezoid", cooldown=2)
+        >>> [rate_at(recipe, step, n_steps=5) for step in range(5)]
+        [1.0, 1.0, 1.0, 1.0, 0.5]
     """
     if step < recipe.warmup:
         return recipe.rate * (step + 1) / recipe.warmup
@@ -54,6 +63,8 @@ def rate_at(recipe: OptimiserRecipe, step: int, n_steps: int) -> float:
             return float(recipe.rate * recipe.step_factor ** (step // recipe.step_every))
         case "cosine":
             return recipe.rate * 0.5 * (1 + math.cos(math.pi * done))
+        case "trapezoid":
+            return recipe.rate * min(1.0, (n_steps - step) / recipe.cooldown)
         case "linear":
             return recipe.rate * (1 - done)
         case _:

@@ -28,7 +28,9 @@ class SourceRecipe:
         images: The folder of the images where it is not the collection's own.
         weight: How many times an epoch goes through it: 0.5 shows one half in each epoch, 2 shows everything twice.
         sentences_only: Learn from the sentences of an image alone, without the image.
-        without: Another collection whose dev and test photos are left out of this one.
+        without: Other collections, separated by commas, whose dev and test photos are left out of this one.
+        fewest_sentences: Leave out photos with fewer.
+        at_most: Photos to learn from, the first of the collection; 0 takes all.
         snippets: Weights of an alignment model: learn from noun phrases and the regions that it lays them on.
     """
 
@@ -39,6 +41,8 @@ class SourceRecipe:
     sentences_only: bool = False
     without: str = ""
     snippets: str = ""
+    fewest_sentences: int = key(1, at_least=1)
+    at_most: int = key(0, at_least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +56,14 @@ class DevRecipe:
 
 @dataclass(frozen=True, slots=True)
 class DataRecipe:
-    """What is learned from, what is measured on, and how often a word has to occur to enter the vocabulary."""
+    """What is learned from, what is measured on, how often a word has to occur to enter the vocabulary, and
+    further collections to measure on, where the mean over all of them decides.
+    """
 
     train: tuple[SourceRecipe, ...] = field(metadata={"filled": True})
     dev: DevRecipe
     min_count: int = key(5, at_least=1)
+    more_dev: tuple[DevRecipe, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,7 @@ class OptimiserRecipe:
         clip_value: Largest gradient allowed for any single weight.
         warmup: Steps over which the rate climbs from nothing to `rate`.
         step_every: With `schedule = "step"`, the rate is multiplied by `step_factor` after this many steps.
+        cooldown: With `schedule = "trapezoid"`, the last steps, over which the rate falls from `rate` to nothing.
         ema: Decay of the exponential moving average of the weights that is evaluated and kept, e.g. 0.999.
     """
 
@@ -78,10 +86,11 @@ class OptimiserRecipe:
     momentum: float = key(0.0, at_least=0, below=1)
     clip_norm: float = key(0.0, at_least=0)
     clip_value: float = key(0.0, at_least=0)
-    schedule: str = key("constant", one_of=("constant", "step", "cosine", "linear"))
+    schedule: str = key("constant", one_of=("constant", "step", "cosine", "linear", "trapezoid"))
     warmup: int = key(0, at_least=0)
     step_every: int = key(0, at_least=0)
     step_factor: float = key(0.1, above=0)
+    cooldown: int = key(0, at_least=0)
     ema: float = key(0.0, at_least=0, below=1)
 
 
@@ -161,7 +170,11 @@ class Recipe:
     def to_dict(self) -> dict[str, Any]:
         """The recipe as plain tables with all defaults filled in; `Recipe.from_dict` gives the same recipe back."""
         table = asdict(self)
-        table["data"]["train"] = [_without_empty(source) for source in table["data"]["train"]]
+        table["data"]["train"] = [_without_defaults(source) for source in table["data"]["train"]]
+        if not table["optimiser"]["cooldown"]:
+            del table["optimiser"]["cooldown"]
+        if not table["data"]["more_dev"]:
+            del table["data"]["more_dev"]
         return table
 
     def to_toml(self) -> str:
@@ -186,9 +199,10 @@ class Recipe:
         return [(key, left.get(key), right.get(key)) for key in keys if left.get(key) != right.get(key)]
 
 
-def _without_empty(source: dict[str, Any]) -> dict[str, Any]:
-    """A source's table without the key that only captioners of regions have: other recipes keep their fingerprints."""
-    return {name: value for name, value in source.items() if name != "snippets" or value}
+def _without_defaults(source: dict[str, Any]) -> dict[str, Any]:
+    """A source's table without keys that few recipes have, where they say nothing: others keep their fingerprints."""
+    defaults = {"snippets": "", "fewest_sentences": 1, "at_most": 0}
+    return {name: value for name, value in source.items() if name not in defaults or value != defaults[name]}
 
 
 def read_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
@@ -212,6 +226,11 @@ def _check_together(optimiser: OptimiserRecipe, origin: str) -> None:
         raise SeesayError(
             f"{origin}: optimiser.schedule is '{optimiser.schedule}' and step_every is {optimiser.step_every}",
             allowed='schedule = "step" together with a step_every above 0, or neither',
+        )
+    if (optimiser.schedule == "trapezoid") != (optimiser.cooldown > 0):
+        raise SeesayError(
+            f"{origin}: optimiser.schedule is '{optimiser.schedule}' and cooldown is {optimiser.cooldown}",
+            allowed='schedule = "trapezoid" together with a cooldown above 0, or neither',
         )
     if optimiser.momentum and optimiser.name in ("adam", "adamw"):
         raise SeesayError(f"{origin}: optimiser.momentum has no effect on {optimiser.name}", allowed="sgd, rmsprop")

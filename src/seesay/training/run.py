@@ -25,7 +25,7 @@ from seesay.training.loop import Event, train
 from seesay.training.recipe import Recipe
 from seesay.training.snippets import read_snippets
 from seesay.training.sources import read_source
-from seesay.training.task import Task, task_class
+from seesay.training.task import MoreDev, Task, task_class
 
 
 def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> Task:
@@ -35,6 +35,8 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> Task:
     """
     kind = family_class(recipe.model)
     learning_task = task_class(kind.learning_task)
+    if recipe.data.more_dev and not issubclass(learning_task, MoreDev):
+        raise SeesayError(f"recipe {recipe.name}: a {recipe.model} is measured on one dev set", allowed="no more_dev")
     config = read_table(kind.config_type, recipe.config, f"recipe {recipe.name} [config]")
     spec = read_table(FeatureSpec, recipe.features, f"recipe {recipe.name} [features]")
     outputs = kind.outputs_for(config)
@@ -45,12 +47,20 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> Task:
         for source in recipe.data.train
     ]
     dev = read_source(recipe.data.dev, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
-    _refuse_leaks(sources, dev)
+    more_dev = [
+        read_source(source, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
+        for source in recipe.data.more_dev
+    ]
+    for measured in (dev, *more_dev):
+        _refuse_leaks(sources, measured)
     tokenizer = kind.tokenizer_for(config) or _count_words(sources, recipe.data.min_count)
     torch.manual_seed(recipe.seed)
     model = kind(config, tokenizer, spec)
     model.initialise(recipe.seed)
-    return learning_task(model, sources, dev, recipe)
+    task = learning_task(model, sources, dev, recipe)
+    if isinstance(task, MoreDev):
+        task.more_dev = more_dev
+    return task
 
 
 def _count_words(sources: list[Examples], min_count: int) -> Vocabulary:
@@ -101,7 +111,11 @@ def run_task(
             pretrained.save(folder, task.model, describe(task.recipe, task.sources, result.best_epoch))
             task.save_extras(folder)
             date = datetime.now(UTC).isoformat(timespec="seconds")
-            pretrained.record_figures(folder, _key(task.dev), {**task.measure(pretrained.load(folder)), "date": date})
+            finished = pretrained.load(folder)
+            pretrained.record_figures(folder, _key(task.dev), {**task.measure(finished), "date": date})
+            if isinstance(task, MoreDev):
+                for dev in task.more_dev:
+                    pretrained.record_figures(folder, _key(dev), {**task.measure_on(finished, dev), "date": date})
         gather_json(None, world)  # the others wait here until the folder is there
     return pretrained.read_about(folder)
 
@@ -109,7 +123,7 @@ def run_task(
 def describe(recipe: Recipe, sources: list[Examples], epochs: int) -> dict[str, Any]:
     """What travels with the weights about how they were made; where images lay on the machine does not."""
     table = recipe.to_dict()
-    for source in (*table["data"]["train"], table["data"]["dev"]):
+    for source in (*table["data"]["train"], table["data"]["dev"], *table["data"].get("more_dev", ())):
         source["images"] = ""
     recipe = Recipe.from_dict(table)
     return {

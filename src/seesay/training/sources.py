@@ -1,6 +1,7 @@
 """What is learned from: collections as examples, and the batches that are drawn from them."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -19,8 +20,12 @@ FeatureReader = Callable[[Sequence[Path]], FeatureTable]
 
 def read_collection(recipe: SourceRecipe | DevRecipe) -> Collection:
     """The split that a recipe names, without the photos that it leaves out; images need not be there."""
-    without = recipe.without if isinstance(recipe, SourceRecipe) else ""
-    return read_split(recipe.source, recipe.split, images=recipe.images, without=without)
+    if not isinstance(recipe, SourceRecipe):
+        return read_split(recipe.source, recipe.split, images=recipe.images)
+    collection = read_split(recipe.source, recipe.split, images=recipe.images, without=recipe.without)
+    if recipe.fewest_sentences > 1:
+        collection = collection.keep(lambda item: len(item.sentences) >= recipe.fewest_sentences)
+    return replace(collection, items=collection.items[: recipe.at_most]) if recipe.at_most else collection
 
 
 def read_whole_collection(recipe: SourceRecipe | DevRecipe) -> Collection:

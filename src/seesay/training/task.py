@@ -9,6 +9,7 @@ Another package brings a task by registering it in the module of its model, or b
 `seesay.tasks`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,6 +125,20 @@ class Task(Trainable, Protocol):
 
     def measure(self, model: Matcher) -> dict[str, Any]:
         """The figures of saved weights on dev, for their config.json and card."""
+
+
+class MoreDev(ABC):
+    """Of a learning task that is measured on several dev sets, where the mean over all of them decides.
+
+    Attributes:
+        more_dev: Those after the first; the run sets them.
+    """
+
+    more_dev: Sequence[Examples] = ()
+
+    @abstractmethod
+    def measure_on(self, model: Matcher, dev: Examples) -> dict[str, Any]:
+        """The figures of saved weights on one of them."""
 
 
 _REGISTRY: Registry[type[Task]] = Registry("learning task", "seesay.training", "register_task", "seesay.tasks")

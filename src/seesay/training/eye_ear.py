@@ -1,0 +1,192 @@
+"""The eye and the ear learn together: the contrastive task, and what keeps ImageNet's classes.
+
+A batch is photos of one collection, each with a few of its captions, drawn anew in every epoch. The loss is the
+symmetric softmax over the batch with a learned temperature. For some photos of the batch the network as it started is
+asked for its ImageNet classes, and the learning one has to keep saying the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seesay.data.examples import Examples, Indices
+from seesay.images.activations import split_network
+from seesay.metrics.retrieval import retrieval_report
+from seesay.models.base import Matcher
+from seesay.models.eye_ear import EyeEar, shrink
+from seesay.models.hubness import HUBNESS, estimate_hubness
+from seesay.scoring import encode_all, score_all
+from seesay.training.batching import count_batches, mixed_batches
+from seesay.training.distributed import spread_over_processes
+from seesay.training.losses import batch_softmax
+from seesay.training.ranking import RankingTask, gather_rows
+from seesay.training.recipe import Recipe
+from seesay.training.refitting import refit_classifier, spread_evenly
+from seesay.training.sources import require_pictures
+from seesay.training.task import Loss, MoreDev, register_task
+
+LOWEST_TEMPERATURE = 0.01
+N_AT_ONCE = 64
+N_FOR_CLASSES = 1500
+"""Photos by which the ImageNet classifier is refitted."""
+N_FOR_HUBNESS = 500
+"""Photos by which hubness is measured."""
+
+
+@dataclass(frozen=True)
+class PhotoBatch:
+    """A whole batch: which source, which of its photos, and sentences with the place of their photo in the batch."""
+
+    source: int
+    images: Indices
+    texts: list[str]
+    owners: Indices
+
+
+@register_task("eye-ear")
+class EyeEarTask(RankingTask, MoreDev):
+    """The eye and the ear, the collections they learn from, and the collections they are measured on."""
+
+    def __init__(self, model: EyeEar, sources: Sequence[Examples], dev: Examples, recipe: Recipe) -> None:
+        require_pictures(sources, recipe, "an eye")
+        super().__init__(model, sources, dev, recipe)
+        self.eye = model
+        self._photo_batches = lru_cache(maxsize=2)(self._make_batches)
+        backbone = model.feature_spec.load_backbone()
+        _, upper = split_network(backbone)
+        assert backbone.classifier is not None
+        self._start = nn.Sequential(upper, _Mean(), backbone.classifier).eval().requires_grad_(False)
+
+    def n_batches(self, epoch: int) -> int:
+        counts = [len(source.collection) for source in self.sources]
+        weights = [source.weight for source in self.sources]
+        return count_batches(counts, self.recipe.batches.size, weights=weights, epoch=epoch)
+
+    def _make_batches(self, epoch: int) -> list[tuple[int, Indices]]:
+        return mixed_batches(
+            [np.zeros(len(source.collection)) for source in self.sources],
+            self.recipe.batches.size,
+            weights=[source.weight for source in self.sources],
+            seed=self.recipe.seed,
+            epoch=epoch,
+            bucket_by_length=False,
+        )
+
+    def batch(self, epoch: int, index: int) -> PhotoBatch:  # type: ignore[override]
+        place, photos = self._photo_batches(epoch)[index]
+        items = self.sources[place].collection.items
+        rng = np.random.default_rng([self.recipe.seed, epoch, index])
+        texts: list[str] = []
+        owners: list[int] = []
+        for owner, photo in enumerate(photos):
+            sentences = items[photo].sentences
+            n = min(self.eye.config.n_captions, len(sentences))
+            texts += [sentences[chosen] for chosen in rng.choice(len(sentences), n, replace=False)]
+            owners += [owner] * n
+        return PhotoBatch(place, photos, texts, np.array(owners))
+
+    def loss(self, batch: PhotoBatch, rank: int, world: int) -> Loss:  # type: ignore[override]
+        own_photos = slice(rank, None, world)
+        table = self.sources[batch.source].table
+        assert table is not None
+        lower = table.rows(batch.images[own_photos].tolist()).lower
+        assert lower is not None
+        with torch.set_grad_enabled(self.eye.config.learns_eye):
+            pooled = self.eye.look(lower).mean((2, 3))
+        images = self.eye.embed_images(pooled)
+        texts = self.eye.encode_texts(batch.texts[own_photos])
+        images, texts = (gather_rows(side, rank, world) for side in (images, texts))
+        photo_of_row = _in_order_of_ranks(np.arange(len(batch.images)), world)
+        owner_of_row = _in_order_of_ranks(batch.owners, world)
+        temperature = self.eye.log_temperature.exp().clamp(min=LOWEST_TEMPERATURE)
+        ranking = batch_softmax(images @ texts.T, photo_of_row.unsqueeze(1) == owner_of_row, temperature)
+        logs = {"ranking": float(ranking.detach()), "temperature": float(temperature.detach())}
+        config = self.eye.config
+        if not (config.classes and config.classes_share and config.learns_eye):
+            return Loss.of_whole_batch(ranking, world, **logs)
+        classes = self._class_loss(lower, pooled) * config.classes
+        total = ranking / world + classes / world
+        return Loss(
+            total, {"loss": float(ranking.detach() + classes.detach()), **logs, "classes": float(classes.detach())}
+        )
+
+    def _class_loss(self, lower: Tensor, pooled: Tensor) -> Tensor:
+        """The cross-entropy of the learning network's classes with those of the network as it started."""
+        n = max(1, round(len(lower) * self.eye.config.classes_share))
+        with torch.no_grad():
+            wanted = self._start(lower[:n].float().permute(0, 3, 1, 2)).softmax(1)
+        return F.cross_entropy(self.eye.classifier(pooled[:n]), wanted)
+
+    def finalize(self) -> None:
+        """Refit the ImageNet classifier, and keep the subwords of photo talk where the configuration says how many."""
+        if self.eye.config.learns_eye and self.eye.config.classes:
+            self.refit_classes()
+        if self.eye.config.keep_subwords:
+            self.eye = self._model = shrink(self.eye, [text for source in self.sources for text in source.sentences])
+
+    def save_extras(self, folder: Path) -> None:
+        """Write the hubness, by the first photos it learned from."""
+        vectors = encode_all(self.eye, self.sources[0].first(N_FOR_HUBNESS))
+        estimate_hubness(*vectors, self.eye.temperature).write(folder / HUBNESS)
+
+    def measure_on(self, model: Matcher, dev: Examples) -> dict[str, Any]:
+        """The retrieval figures of finished weights."""
+        return dict(retrieval_report(score_all(model, dev), dev.image_of))
+
+    @property
+    def devs(self) -> tuple[Examples, ...]:
+        """All collections that it is measured on."""
+        return self.dev, *self.more_dev
+
+    def evaluate(self) -> dict[str, float]:
+        """The Sum of recalls on every dev set, and their mean, which decides; how many top-1 classes are kept."""
+        figures: dict[str, float] = {}
+        spread = spread_over_processes
+        for dev in (dev.first(self.eye.n_dev_images) for dev in self.devs):
+            report = retrieval_report(score_all(self.eye, dev, spread=spread, encoding=spread), dev.image_of)
+            name = dev.collection.name
+            figures |= {f"sum_{name}": report["sum"], f"{name}_i2t_r1": report["i2t"]["r1"]}
+            figures[f"{name}_t2i_r1"] = report["t2i"]["r1"]
+        sums = [figures[f"sum_{dev.collection.name}"] for dev in self.devs]
+        return {"sum": sum(sums) / len(sums), **figures, "same_class": self.same_class()}
+
+    def refit_classes(self) -> None:
+        """Let the ImageNet classifier say again what it said at the start, on photos of every source."""
+        places = spread_evenly([len(source.collection) for source in self.sources], N_FOR_CLASSES)
+        found = [self._classes_of(source, some) for source, some in zip(self.sources, places, strict=True)]
+        pooled, wanted = (torch.cat(parts) for parts in zip(*found, strict=True))
+        refit_classifier(self.eye.classifier, pooled, wanted)
+
+    @torch.inference_mode()
+    def same_class(self, n: int = 200) -> float:
+        """Percent of dev photos whose first ImageNet class is that of the network as it started."""
+        pooled, wanted = self._classes_of(self.dev, range(min(n, len(self.dev.collection))))
+        return 100 * float((self.eye.classifier(pooled).argmax(1) == wanted.argmax(1)).float().mean())
+
+    @torch.no_grad()
+    def _classes_of(self, examples: Examples, photos: range) -> tuple[Tensor, Tensor]:
+        """The eye's vectors (n, C) of photos, and the logits (n, 1000) of the network as it started."""
+        assert examples.table is not None
+        pooled, logits = [], []
+        for start in range(0, len(photos), N_AT_ONCE):
+            lower = examples.table.rows(photos[start : start + N_AT_ONCE]).lower
+            assert lower is not None
+            pooled.append(self.eye.look(lower).mean((2, 3)))
+            logits.append(self._start(lower.float().permute(0, 3, 1, 2)))
+        return torch.cat(pooled), torch.cat(logits)
+
+
+class _Mean(nn.Module):
+    def forward(self, feature_map: Tensor) -> Tensor:
+        return feature_map.mean((2, 3))
+
+
+def _in_order_of_ranks(rows: Indices, world: int) -> Tensor:
+    return torch.from_numpy(np.concatenate([rows[part::world] for part in range(world)]))
