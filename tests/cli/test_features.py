@@ -79,7 +79,7 @@ def test_the_pictures_may_lie_elsewhere(seesay: Call, few: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--backbone", "lite0"), "there is no backbone 'lite0'\n  allowed: efficientnet-lite0, "),
+        (("--backbone", "lite0"), "there is no backbone 'lite0'\n  allowed: alexnet, efficientnet-lite0, "),
         (("--backbone", "vgg16"), "vgg16 comes without weights"),
         (("--size", 16), "an input of 16 pixels is too small for efficientnet-lite2"),
         (("--crop", "centre"), "there is no crop 'centre'\n  allowed: squash, mirror, ten-crop"),

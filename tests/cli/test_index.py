@@ -101,7 +101,7 @@ def test_an_interruption_keeps_what_was_finished_and_says_how_to_go_on(
     [
         ((), "the library has no folders yet\n  try: seesay index ~/Pictures"),
         (("absent",), "the folder absent does not exist"),
-        ((".", "--exclude", "!x"), "the pattern '!x' wants to take back another one"),
+        ((".", "--exclude", "!"), "'!' is no pattern"),
         ((".", "-m", "vsee"), "there are no weights 'vsee'"),
     ],
 )

@@ -77,11 +77,11 @@ def test_a_photo_that_does_not_exist_is_named(match: Call) -> None:
     assert err.startswith("seesay: cannot open gren.jpg: no such file")
 
 
-def test_a_folder_is_no_photo(match: Call, photos: Path) -> None:
+def test_a_folder_without_photos_is_refused(match: Call, photos: Path) -> None:
     (photos / "holidays").mkdir()
     code, _, err = match("holidays", "a green picture")
     assert code == 2
-    assert err == "seesay: cannot open holidays: it is a folder\n  try: give the picture inside it\n"
+    assert err == "seesay: there are no pictures in holidays\n  allowed: images, and folders of images\n"
 
 
 def test_a_file_that_is_no_picture_is_refused(match: Call, photos: Path) -> None:

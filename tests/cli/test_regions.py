@@ -84,4 +84,4 @@ def test_a_snippet_without_a_known_word_is_pointed_out(seesay: Run, weights: tup
 def test_a_snippet_without_words_is_refused(seesay: Run, halves: Path) -> None:
     finished = seesay("regions", "red", "", "--in", halves, "--json")
     assert finished.code == 2
-    assert "a snippet has no words" in finished.err
+    assert "a phrase has no words" in finished.err

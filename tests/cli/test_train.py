@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from seesay.training import run as training_run
+from seesay.training.ranking import RankingTask
 from seesay.training.recipe import Recipe
 
 Call = Callable[..., Any]
@@ -70,20 +70,20 @@ def test_keys_can_be_changed_and_the_run_is_named_after_the_recipe(
 def test_an_interrupted_run_says_so_and_goes_on_as_if_it_had_never_stopped(
     seesay: Call, recipe: Path, colours_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = training_run.RankingTask.batch
+    whole = RankingTask.batch
 
     def batch(task: Any, epoch: int, index: int) -> Any:
         if (epoch, index) == (2, 1):
             os.kill(os.getpid(), signal.SIGINT)
         return whole(task, epoch, index)
 
-    monkeypatch.setattr(training_run.RankingTask, "batch", batch)
+    monkeypatch.setattr(RankingTask, "batch", batch)
     code, out, err = seesay("train", recipe, "-o", tmp_path / "run")
     assert (code, out) == (130, "")
     assert "seesay: training stopped on request in epoch 3" in err
     assert "try: run the same command again" in err
     assert err.count("seesay:") == 1
-    monkeypatch.setattr(training_run.RankingTask, "batch", whole)
+    monkeypatch.setattr(RankingTask, "batch", whole)
     code, _, err = seesay("train", recipe, "-o", tmp_path / "run")
     assert code == 0
     assert err.startswith("going on from step ")

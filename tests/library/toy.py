@@ -20,7 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-import seesay.library.indexing.intake  # noqa: F401 - here, so that a child spends its calls on photos and not on imports
+# Imported here, so that a child spends its calls on photos and not on imports.
+import seesay.library.indexing.index
+import seesay.library.indexing.intake
+import seesay.models.registry  # noqa: F401
 from seesay.errors import SeesayError
 from seesay.library.library import Library
 from seesay.library.ranking.calibration import Calibration
@@ -136,6 +139,7 @@ def draw(path: Path, number: int) -> Path:
 
 def index_in_children(library: Path, folder: Path, n_kills: int) -> dict[str, list[int]]:
     """Index with a process that is killed at a random one of its function calls, n_kills times."""
+    _index(library.with_name("first"), folder)  # what is found out once in a process is found out here
     _, n_calls = _in_child(lambda: _index(library.with_name("rehearsal"), folder))
     moments = random.Random(0)
     signals, counts = [], []

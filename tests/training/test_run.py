@@ -151,7 +151,7 @@ class TestRefusals:
             ("model=clip", r"there is no model family 'clip'\n  allowed: dvsa"),
             ("config.dims=8", r"recipe colours \[config\]: there is no key 'dims'.*\n  allowed: dim, word_dim"),
             ("config.dim=0", r"recipe colours \[config\]: config\.dim is 0\n  allowed: 1 or more"),
-            ("config.encoder=1", r"recipe colours \[config\]: encoder is 1\n  allowed: a value of type str"),
+            ("config.encoder=1", r"recipe colours \[config\]: encoder cannot be 1\n  allowed: text"),
             (
                 "features.backbones=x",
                 r"recipe colours \[features\]: there is no key 'backbones'.*\n  allowed: backbone",

@@ -60,11 +60,12 @@ def tune(
     can use are run. With every table stand the data, the date, the version, and the digests of all weights that it was
     chosen beside; it is refused later where one of these has changed.
 
+    \b
     Examples:
-      seesay tune vse --only calibration --dry-run
-      seesay tune runs/dvsa/weights
-      seesay tune mine --only ensemble --members vse,dvsa,mrnn
-      seesay tune runs/hmlstm/weights --only prune --min-count 8 -o pruned
+        seesay tune vse --only calibration --dry-run
+        seesay tune runs/dvsa/weights
+        seesay tune mine --only ensemble --members vse,dvsa,mrnn
+        seesay tune runs/hmlstm/weights --only prune --min-count 8 -o pruned
     """
     from seesay.models.weights import find
     from seesay.training.finishing.recording import compare, record

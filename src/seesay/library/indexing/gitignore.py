@@ -63,7 +63,7 @@ def _without_retries(regex: str) -> str:
         start += f"{_STAR}{piece}" if ends_name else f"(?>{_STAR}?{piece})"
     first, *later = start.split(_ANY_FOLDERS)
     if later and first.startswith(_ANY_FOLDERS_FIRST):
-        first = f"^(?>(?:.+?/)?{first.removeprefix(_ANY_FOLDERS_FIRST)}(?=/))"
+        first = f"^(?>(?:.+?/)??{first.removeprefix(_ANY_FOLDERS_FIRST)}(?=/))"
     for number, piece in enumerate(later):
-        first += f"{_ANY_FOLDERS}{piece}" if number == len(later) - 1 else f"(?>(?:/.+?)?{piece}(?=/))"
+        first += f"{_ANY_FOLDERS}{piece}" if number == len(later) - 1 else f"(?>(?:/.+?)??{piece}(?=/))"
     return first
