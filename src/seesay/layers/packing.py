@@ -17,7 +17,7 @@ def pack_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
     """A matrix (n, d) as whole numbers (n, d) int8 and a scale for each row (n,), in half precision.
 
     Example:
-        >>> rows, scale = pack_rows(torch.tensor([[1.27, -0.635], [0.0, 0.0]]))
+        >>> rows, scale = pack_rows(torch.tensor([[1.27, -0.64], [0.0, 0.0]]))
         >>> rows.tolist(), scale.shape
         ([[127, -64], [0, 0]], torch.Size([2]))
     """

@@ -26,7 +26,7 @@ def families() -> list[str]:
 
     Example:
         >>> families()[:3]
-        ['dvsa', 'dvsa-captions', 'hmlstm']
+        ['dvsa', 'dvsa-captions', 'eye-ear']
     """
     return _REGISTRY.names()
 
