@@ -119,4 +119,4 @@ def test_bad_usage_is_a_seesay_error_for_the_command_line_to_show(
 
 def test_help_says_what_the_exit_codes_mean() -> None:
     assert "Check captioned collections." in run("--help").stdout
-    assert "1 where something is missing or broken" in " ".join(run("check", "--help").stdout.split())
+    assert "The exit code is 1 if something is missing or damaged." in " ".join(run("check", "--help").stdout.split())
