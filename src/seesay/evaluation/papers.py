@@ -1,4 +1,4 @@
-"""The five papers' result tables as data: what was printed, where it stands, and where the print is doubtful.
+"""The five papers' result tables as data: what was published, where it stands, and where it is doubtful.
 
 The rows lie in `tables/`, one file per paper, in the form that they have on the page. Methods that several papers quote
 stand there once per paper, because the papers do not always agree.
@@ -43,7 +43,7 @@ class Row:
         own: Whether the paper measured the row itself; it quotes the others.
         ablation: Whether the table compares variants of one model rather than models.
         note: What the table's caption says about signs in its rows.
-        printed: Figures by the keys of a report (`i2t.r1`, `bleu4`), as printed; None where the cell is empty.
+        printed: Figures by the keys of a report (`i2t.r1`, `bleu4`), as published; None where the cell is empty.
         doubts: Why a cell, by its key, cannot be taken at face value; the key "" stands for the whole row.
     """
 
