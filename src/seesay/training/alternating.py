@@ -24,12 +24,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from seesay.data.examples import Examples, Indices
-from seesay.grounding.correspondences import find_correspondences
 from seesay.grounding.phrases import MIN_COUNT, MOST, PHRASES, gather_phrases, write_phrases
 from seesay.images.extraction import FeatureTable, features_of
 from seesay.layers.alignment_score import sum_of_max
 from seesay.models.base import without_dropout
 from seesay.models.hmlstm import HMLSTM
+from seesay.scoring import find_correspondences
 from seesay.training.distributed import gather_shards, gather_with_own_gradient
 from seesay.training.ranking import Batch, RankingTask, gather_rows
 from seesay.training.recipe import LossRecipe, Recipe

@@ -16,10 +16,11 @@ import torch.nn.functional as F
 from seesay.captioning.decoding import greedy
 from seesay.captioning.reranking import FREQUENCIES, KNOWS_RARE
 from seesay.data.examples import Examples, Indices
+from seesay.engines import answering
 from seesay.images.features import Features
 from seesay.metrics.captions import caption_report
 from seesay.metrics.frequencies import DocumentFrequencies
-from seesay.models.base import Captioner, Matcher, without_dropout
+from seesay.models.base import Captioner, Matcher
 from seesay.scoring import measure_perplexity, read_rows
 from seesay.text.tokens import tokenize
 from seesay.training.recipe import Recipe
@@ -94,15 +95,14 @@ MIN_DOCUMENTS = 5
 """Images that an n-gram has to be used for to be counted: rarer ones would make the table ten times as long."""
 
 
-@torch.inference_mode()
 def measure_captions(model: Captioner, source: Examples) -> dict[str, float]:
     """Perplexity of a source's sentences, and the metrics of the captions that are written greedily."""
     captions = []
-    with without_dropout(model):
-        for start in range(0, len(source.collection), 256):
-            rows = range(start, min(start + 256, len(source.collection)))
-            images = model.encode_images(read_rows(source, rows))
-            captions += [model.vocabulary.decode(found.words) for found in greedy(model, model.start(images))]
+    answers = answering(model)
+    for start in range(0, len(source.collection), 256):
+        rows = range(start, min(start + 256, len(source.collection)))
+        images = answers.encode_images(read_rows(source, rows).to_arrays())
+        captions += [model.vocabulary.decode(found.words) for found in greedy(answers, answers.start(images))]
     references = [[tokenize(sentence) for sentence in item.sentences] for item in source.collection.items]
     report = caption_report(captions, references, perplexity=measure_perplexity(model, source), meteor=False)
     return {name: value for name, value in report.items() if isinstance(value, float)}

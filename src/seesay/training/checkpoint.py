@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.system.files import replace_atomically
+from seesay.system.reading import require_regular
 from seesay.training.optimisation import WeightAverage
 from seesay.training.recipe import Recipe
 
@@ -74,6 +75,7 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, Tensor], dict[str, An
     if not path.is_file():
         raise SeesayError(f"there is no {kind} file {path}")
     try:
+        require_regular(path)
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (not a dict)

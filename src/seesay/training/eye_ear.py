@@ -20,15 +20,17 @@ from seesay.data.examples import Examples, Indices
 from seesay.images.activations import split_network
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Matcher
-from seesay.models.eye_ear import EyeEar, shrink
+from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS, estimate_hubness
 from seesay.scoring import encode_all, score_all
 from seesay.training.batching import count_batches, mixed_batches
 from seesay.training.distributed import spread_over_processes
+from seesay.training.eye.refitting import refit_classifier, spread_evenly
+from seesay.training.eye.shrinking import shrink
+from seesay.training.eye.views import View, draw_view, mirror_words
 from seesay.training.losses import batch_softmax
 from seesay.training.ranking import RankingTask, gather_rows
 from seesay.training.recipe import Recipe
-from seesay.training.refitting import refit_classifier, spread_evenly
 from seesay.training.sources import require_pictures
 from seesay.training.task import Loss, MoreDev, register_task
 
@@ -48,6 +50,7 @@ class PhotoBatch:
     images: Indices
     texts: list[str]
     owners: Indices
+    view: View
 
 
 @register_task("eye-ear")
@@ -82,15 +85,18 @@ class EyeEarTask(RankingTask, MoreDev):
     def batch(self, epoch: int, index: int) -> PhotoBatch:  # type: ignore[override]
         place, photos = self._photo_batches(epoch)[index]
         items = self.sources[place].collection.items
+        config = self.eye.config
         rng = np.random.default_rng([self.recipe.seed, epoch, index])
+        view = draw_view(rng, len(photos), mirrors=config.mirrors, smallest=config.smallest_view)
         texts: list[str] = []
         owners: list[int] = []
         for owner, photo in enumerate(photos):
             sentences = items[photo].sentences
-            n = min(self.eye.config.n_captions, len(sentences))
-            texts += [sentences[chosen] for chosen in rng.choice(len(sentences), n, replace=False)]
+            n = min(config.n_captions, len(sentences))
+            chosen = [sentences[place] for place in rng.choice(len(sentences), n, replace=False)]
+            texts += map(mirror_words, chosen) if view.mirrored[owner] else chosen
             owners += [owner] * n
-        return PhotoBatch(place, photos, texts, np.array(owners))
+        return PhotoBatch(place, photos, texts, np.array(owners), view)
 
     def loss(self, batch: PhotoBatch, rank: int, world: int) -> Loss:  # type: ignore[override]
         own_photos = slice(rank, None, world)
@@ -98,8 +104,9 @@ class EyeEarTask(RankingTask, MoreDev):
         assert table is not None
         lower = table.rows(batch.images[own_photos].tolist()).lower
         assert lower is not None
+        lower = batch.view.of(lower, own_photos)
         with torch.set_grad_enabled(self.eye.config.learns_eye):
-            pooled = self.eye.look(lower).mean((2, 3))
+            pooled = self.eye.feature_map(lower).mean((2, 3))
         images = self.eye.embed_images(pooled)
         texts = self.eye.encode_texts(batch.texts[own_photos])
         images, texts = (gather_rows(side, rank, world) for side in (images, texts))
@@ -122,14 +129,14 @@ class EyeEarTask(RankingTask, MoreDev):
         n = max(1, round(len(lower) * self.eye.config.classes_share))
         with torch.no_grad():
             wanted = self._start(lower[:n].float().permute(0, 3, 1, 2)).softmax(1)
-        return F.cross_entropy(self.eye.classifier(pooled[:n]), wanted)
+        return F.cross_entropy(self._classifier(pooled[:n]), wanted)
 
     def finalize(self) -> None:
-        """Refit the ImageNet classifier, and keep the subwords of photo talk where the configuration says how many."""
-        if self.eye.config.learns_eye and self.eye.config.classes:
-            self.refit_classes()
+        """Keep the subwords of photo talk where the configuration says how many; else refit the ImageNet classifier."""
         if self.eye.config.keep_subwords:
             self.eye = self._model = shrink(self.eye, [text for source in self.sources for text in source.sentences])
+        elif self.eye.config.learns_eye and self.eye.config.classes:
+            self.refit_classes()
 
     def save_extras(self, folder: Path) -> None:
         """Write the hubness, by the first photos it learned from."""
@@ -157,18 +164,23 @@ class EyeEarTask(RankingTask, MoreDev):
         sums = [figures[f"sum_{dev.collection.name}"] for dev in self.devs]
         return {"sum": sum(sums) / len(sums), **figures, "same_class": self.same_class()}
 
+    @property
+    def _classifier(self) -> nn.Linear:
+        assert self.eye.classifier is not None  # only a packed eye has none
+        return self.eye.classifier
+
     def refit_classes(self) -> None:
         """Let the ImageNet classifier say again what it said at the start, on photos of every source."""
         places = spread_evenly([len(source.collection) for source in self.sources], N_FOR_CLASSES)
         found = [self._classes_of(source, some) for source, some in zip(self.sources, places, strict=True)]
         pooled, wanted = (torch.cat(parts) for parts in zip(*found, strict=True))
-        refit_classifier(self.eye.classifier, pooled, wanted)
+        refit_classifier(self._classifier, pooled, wanted)
 
     @torch.inference_mode()
     def same_class(self, n: int = 200) -> float:
         """Percent of dev photos whose first ImageNet class is that of the network as it started."""
         pooled, wanted = self._classes_of(self.dev, range(min(n, len(self.dev.collection))))
-        return 100 * float((self.eye.classifier(pooled).argmax(1) == wanted.argmax(1)).float().mean())
+        return 100 * float((self._classifier(pooled).argmax(1) == wanted.argmax(1)).float().mean())
 
     @torch.no_grad()
     def _classes_of(self, examples: Examples, photos: range) -> tuple[Tensor, Tensor]:
@@ -178,7 +190,7 @@ class EyeEarTask(RankingTask, MoreDev):
         for start in range(0, len(photos), N_AT_ONCE):
             lower = examples.table.rows(photos[start : start + N_AT_ONCE]).lower
             assert lower is not None
-            pooled.append(self.eye.look(lower).mean((2, 3)))
+            pooled.append(self.eye.feature_map(lower).mean((2, 3)))
             logits.append(self._start(lower.float().permute(0, 3, 1, 2)))
         return torch.cat(pooled), torch.cat(logits)
 

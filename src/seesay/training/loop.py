@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from seesay.errors import SeesayError
-from seesay.system.files import replace_atomically
+from seesay.system.files import PARTIAL, remove_abandoned, replace_atomically
 from seesay.training.checkpoint import (
     Progress,
     load_checkpoint,
@@ -127,8 +127,8 @@ class _Run:
     def start(self, resume: bool) -> None:
         """Take up the checkpoint, or begin."""
         if self.rank == 0:
-            for remnant in self.run_dir.glob(".*.partial"):  # of a process that was killed while it saved
-                remnant.unlink()
+            for pattern in (f".*{PARTIAL}", ".tmp*"):  # safetensors writes to a temporary name of its own
+                remove_abandoned(self.run_dir, pattern, after=0.0)
         if resume and self.checkpoint.exists():
             self.progress = load_checkpoint(
                 self.checkpoint, self.recipe, self.task.model, self.optimiser, self.average, self.rank, self.world
@@ -193,7 +193,7 @@ class _Run:
         figures: dict[str, float] | None = None
         with self.average.in_place_of(self.task.model) if self.average else nullcontext():
             # A task that shares its evaluation out needs all processes; any other is measured by the first alone.
-            if self.rank == 0 or getattr(self.task, "evaluates_together", False):
+            if self.rank == 0 or self.task.evaluates_together:
                 self.task.model.eval()
                 with torch.no_grad():
                     figures = {name: float(value) for name, value in self.task.evaluate().items()}

@@ -7,7 +7,6 @@ A misspelt key, a wrong type or an impossible value is refused while reading, be
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,7 +15,9 @@ from typing import Any
 import tomli_w
 
 from seesay.errors import SeesayError
+from seesay.system import ranges
 from seesay.system.overrides import apply_overrides
+from seesay.system.reading import parse_toml, read_text
 from seesay.system.tables import key, read_table
 
 
@@ -37,7 +38,7 @@ class SourceRecipe:
     source: str = field(metadata={"filled": True})
     images: str = ""
     split: str = key("train", filled=True)
-    weight: float = key(1.0, above=0)
+    weight: float = key(1.0, above=0, at_most=ranges.COUNT)
     sentences_only: bool = False
     without: str = ""
     snippets: str = ""
@@ -81,7 +82,7 @@ class OptimiserRecipe:
     """
 
     name: str = key("adam", one_of=("sgd", "rmsprop", "adam", "adamw"))
-    rate: float = key(1e-3, above=0)
+    rate: float = key(1e-3, above=0, at_most=ranges.RATE)
     weight_decay: float = key(0.0, at_least=0)
     momentum: float = key(0.0, at_least=0, below=1)
     clip_norm: float = key(0.0, at_least=0)
@@ -98,7 +99,7 @@ class OptimiserRecipe:
 class BatchRecipe:
     """How many examples a step sees, and whether sentences of like length go together."""
 
-    size: int = key(128, at_least=1)
+    size: int = key(128, at_least=1, at_most=ranges.COUNT)
     bucket_by_length: bool = True
 
 
@@ -123,7 +124,7 @@ class StopRecipe:
             the model.
     """
 
-    epochs: int = field(metadata={"at_least": 1})
+    epochs: int = field(metadata={"at_least": 1, "at_most": ranges.EPOCHS})
     patience: int = key(0, at_least=0)
     metric: str = key("sum", filled=True)
     mode: str = key("max", one_of=("max", "min"))
@@ -153,7 +154,7 @@ class Recipe:
     model: str = field(metadata={"filled": True})
     data: DataRecipe
     stop: StopRecipe
-    seed: int = key(0, at_least=0)
+    seed: int = key(0, at_least=0, at_most=ranges.SEED)
     config: dict[str, Any] = field(default_factory=dict)
     features: dict[str, Any] = field(default_factory=dict)
     optimiser: OptimiserRecipe = OptimiserRecipe()
@@ -212,7 +213,7 @@ def read_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
         SeesayError: The file cannot be read or is not TOML, or a key or value is refused.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = parse_toml(read_text(path))
     except OSError as error:
         raise SeesayError(f"cannot read the recipe {path}: {error.strerror or error}") from error
     except ValueError as error:  # both a TOML and a UTF-8 error are ValueErrors

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from seesay.data import Collection
 from seesay.data.examples import Examples
+from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.grounding.heat import box_overlaps, heat_maps
 from seesay.images.extraction import FeatureStore, FeatureTable, features_of
@@ -114,6 +115,6 @@ def _vectors(model: Aligner, phrases: list[str]) -> Tensor:
 
 def _lay(model: Aligner, picture: Features, vectors: Tensor, boxes: Boxes) -> NDArray[np.float16]:
     """The means over the regions of one image that fit phrases best: (n, D) → (n, C)."""
-    best = box_overlaps(heat_maps(model, picture, vectors), boxes).argmax(axis=1)
+    best = box_overlaps(heat_maps(answering(model), picture.to_arrays(), vectors.numpy()), boxes).argmax(axis=1)
     regions: NDArray[np.float16] = picture.regions(boxes[best])[0].numpy().astype(np.float16)
     return regions

@@ -93,6 +93,8 @@ class SourceBatches:
 class SourceTask(Generic[Model]):
     """A model, the collections it learns from, and the collection it is measured on: what all tasks begin with."""
 
+    evaluates_together = False
+
     def __init__(self, model: Model, sources: Sequence[Examples], dev: Examples, recipe: Recipe) -> None:
         self._model = model
         self.sources = list(sources)

@@ -54,12 +54,16 @@ class Trainable(Protocol):
 
     Batches are functions of (epoch, index), so that a run can be resumed anywhere.
 
+    Attributes:
+        evaluates_together: Whether all processes take part in an evaluation; else the first measures alone.
+
     Example:
         >>> import tempfile
         >>> from pathlib import Path
         >>> from seesay.training.loop import train
         >>> from seesay.training.recipe import DataRecipe, DevRecipe, OptimiserRecipe, Recipe, SourceRecipe, StopRecipe
         >>> class Halving:
+        ...     evaluates_together = False
         ...     model = nn.Linear(1, 1, bias=False)
         ...     def n_batches(self, epoch): return 20
         ...     def batch(self, epoch, index): return float(index % 3)
@@ -78,6 +82,8 @@ class Trainable(Protocol):
         >>> result.steps, result.best["error"] < 1e-4
         (40, True)
     """
+
+    evaluates_together: bool = False
 
     @property
     def model(self) -> nn.Module:

@@ -127,9 +127,10 @@ def mean_average_precision(scores: NDArray[np.float32], fits: NDArray[np.bool_])
 
 
 def precisions(stages: Mapping[str, NDArray[np.float32]], queries: Queries) -> dict[str, dict[str, float]]:
-    """Mean average precision in percent, by kind of query and by stage."""
+    """Mean average precision in percent, by kind of query and by stage; without kinds that no query is of."""
     kinds = {"phrases": slice(0, queries.n_phrases), "sentences": slice(queries.n_phrases, None)}
     return {
         kind: {stage: mean_average_precision(scores[rows], queries.fits[rows]) for stage, scores in stages.items()}
         for kind, rows in kinds.items()
+        if queries.fits[rows].any()
     }

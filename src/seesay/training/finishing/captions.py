@@ -15,6 +15,7 @@ from seesay.captioning.consensus import Consensus, Metric, rerank
 from seesay.captioning.reranking import refine_pictures
 from seesay.captioning.settings import Settings
 from seesay.data.examples import Examples
+from seesay.engines import answering
 from seesay.metrics.captions import caption_report
 from seesay.metrics.neighbours import nearest
 from seesay.models.base import Captioner
@@ -89,10 +90,10 @@ def choose_captions(
         bank: Captioned training images.
         on_row: Told what each way of decoding reaches; there are some thirty, and each captions all dev images.
     """
-    references = references_of(dev)
+    references, answers = references_of(dev), answering(model)
 
     def measure(way: dict[str, Any]) -> dict[str, float]:
-        captions = caption_images(model, features_in(dev), settings=Settings(**way))
+        captions = caption_images(answers, features_in(dev), settings=Settings(**way))
         found = figures_of([own[0].words for own in captions], references)
         if on_row:
             on_row({**way, **found})
@@ -100,8 +101,8 @@ def choose_captions(
 
     way, rows = choose_decoding(measure, max_length)
     others = bank.without(dev)
-    hypotheses = write_hypotheses(model, dev, Settings(**way, candidates=N_CANDIDATES))
-    near = nearest(refine_pictures(model, features_in(dev)), others.vectors, max(KS))
+    hypotheses = write_hypotheses(answers, dev, Settings(**way, candidates=N_CANDIDATES))
+    near = nearest(refine_pictures(answers, features_in(dev)), others.vectors, max(KS))
     reranking, reranked = choose_reranking(hypotheses, others.captions, near, references)
     return {**way, "candidates": N_CANDIDATES, **reranking}, rows, reranked
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from seesay.data import Collection
+from seesay.engines import answering
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases, phrase_vectors
 from seesay.grounding.chains import align_words
 from seesay.grounding.heat import Floats, box_overlaps, heat_maps, point_at
@@ -21,6 +21,7 @@ from seesay.images.proposals import proposals_of
 from seesay.images.regions import Boxes
 from seesay.metrics.grounding import box_iou
 from seesay.models.aligner import Aligner
+from seesay.runtime.protocol import Answering
 from seesay.settings.grounding import GroundingSettings
 from seesay.text.function_words import name_things
 from seesay.text.tokens import tokenize
@@ -147,18 +148,19 @@ def _inside(point: NDArray[np.float64], boxes: NDArray[np.float64]) -> bool:
 
 def gather(model: Aligner, collection: Collection) -> tuple[Phrases, list[Words]]:
     """The boxed phrases and sentences of a collection (`seesay.data.entities.attach`) as a model sees them."""
+    answers = answering(model)
     table = features_of(collection.images, model.feature_spec, ("pooled", "map"))
     regions = proposals_of(collection.images, PROPOSALS)
     phrases = boxed_phrases(collection)
     places = np.array([phrase.item for phrase in phrases])
-    vectors = phrase_vectors(model, collection, phrases, "phrase")
-    heat = [heat_maps(model, table.rows([item]), vectors[places == item]) for item in np.unique(places)]
+    vectors = phrase_vectors(answers, collection, phrases, "phrase")
+    heat = [heat_maps(answers, table.arrays([item]), vectors[places == item]) for item in np.unique(places)]
     found = Phrases(np.concatenate(heat), places, [phrase.boxes for phrase in phrases], regions)
-    return found, _gather_words(model, collection, table, phrases, regions)
+    return found, _gather_words(answers, collection, table, phrases, regions)
 
 
 def _gather_words(
-    model: Aligner,
+    model: Answering,
     collection: Collection,
     table: FeatureTable,
     phrases: Sequence[BoxedPhrase],
@@ -170,10 +172,9 @@ def _gather_words(
     found = []
     for (item, sentence), own in by_sentence.items():
         text = collection.items[item].sentences[sentence]
-        with torch.inference_mode():
-            texts = model.encode_texts([text])
+        texts = model.encode_texts([text])
         n_words = min(int(texts.lengths[0]), max(phrase.span[1] for phrase in own))
-        heat = heat_maps(model, table.rows([item]), texts.states[0, :n_words])
+        heat = heat_maps(model, table.arrays([item]), texts.states[0, :n_words])
         laid = name_things(tokenize(text)[:n_words])
         found.append(Words(heat, regions[item], laid, [(phrase.span, phrase.boxes) for phrase in own]))
     return found

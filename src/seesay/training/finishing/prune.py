@@ -9,7 +9,7 @@ from seesay.models.base import Matcher
 from seesay.models.weights import STEPS, Weights
 from seesay.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
-_WRITTEN_AGAIN = ("format", "family", "config", "features", "vocabulary", "search", "source_weights")
+_WRITTEN_AGAIN = ("format", "family", "config", "features", "vocabulary", "search", "source_weights", "graphs")
 _CHOSEN_FOR_OTHER_WORDS = ("figures", "tuned", *STEPS.values())
 _FILES = ("model.safetensors", "config.json", "vocabulary.json", "tokenizer.json", "card.md")
 
@@ -54,6 +54,6 @@ def save_pruned(model: Matcher, pruned: Matcher, min_count: int, folder: Path) -
     own = model.weights.folder
     weights = pretrained.save(folder, pruned, {**about, "pruned": {"min_count": min_count}})
     for path in own.iterdir():
-        if path.is_file() and path.name not in _FILES and folder.resolve() != own.resolve():
+        if path.is_file() and path.name not in _FILES and path.suffix != ".onnx" and folder.resolve() != own.resolve():
             shutil.copyfile(path, folder / path.name)
     return weights

@@ -1,6 +1,7 @@
 """Scores of search, without a library: every photo of a split with every sentence."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,19 +12,34 @@ from seesay.images.extraction import features_of
 from seesay.models.base import Captioner, Matcher
 from seesay.models.pretrained import load
 from seesay.models.weights import find, tuned_table
-from seesay.settings.blend import NORMALISATION, Blend
+from seesay.settings.blend import Blend
 
 Scores = NDArray[np.float32]
 
 
 @torch.inference_mode()
-def score_texts(model: Matcher, photos: Collection, texts: Sequence[str], *, at_once: int = 100) -> Scores:
-    """What a model as a stage of search gives every photo for every sentence: (n_texts, n_photos)."""
+def score_texts(
+    model: Matcher, photos: Collection, texts: Sequence[str], *, among: NDArray[Any] | None = None, at_once: int = 100
+) -> Scores:
+    """What a model as a stage of search gives photos for sentences: (n_texts, n_photos).
+
+    Args:
+        among: (n_texts, k) the photos that a sentence is scored with, and the only ones whose scores count; the others
+            have 0. A later stage of search sees no more than these, and a captioner's scores take their time.
+    """
     features = features_of(photos.images, model.feature_spec, model.outputs).rows(range(len(photos)))
     images = model.encode_images(features)
-    options = {"normalise": NORMALISATION} if isinstance(model, Captioner) else {}
-    blocks = [texts[start : start + at_once] for start in range(0, len(texts), at_once)]
-    return np.concatenate([model.score(images, model.encode_texts(block), **options).numpy().T for block in blocks])
+    options = model.stage_options if isinstance(model, Captioner) else {}
+    scores = np.zeros((len(texts), len(images)), np.float32)
+    for start in range(0, len(texts), at_once):
+        encoded = model.encode_texts(texts[start : start + at_once])
+        if among is None:
+            scores[start : start + at_once] = model.score(images, encoded, **options).numpy().T
+            continue
+        for place, near in enumerate(among[start : start + at_once]):
+            found = model.score(images[torch.from_numpy(near)], encoded[place : place + 1], **options)
+            scores[start + place, near] = found[:, 0].numpy()
+    return scores
 
 
 def score_stages(names: Sequence[str], photos: Collection, texts: Sequence[str]) -> Scores:
@@ -34,8 +50,14 @@ def score_stages(names: Sequence[str], photos: Collection, texts: Sequence[str])
     """
     scores = score_texts(load(names[0]), photos, texts)
     for name in names[1:]:
-        scores = read_blend(name).blend(scores, score_texts(load(name), photos, texts))
+        blend = read_blend(name)
+        scores = blend.blend(scores, score_texts(load(name), photos, texts, among=best(scores, blend.k)))
     return scores
+
+
+def best(scores: Scores, k: int) -> NDArray[Any]:
+    """The k photos of each sentence with the highest scores, the highest first: (n_texts, k)."""
+    return np.argsort(-scores, axis=1)[:, :k]
 
 
 def read_blend(name: str) -> Blend:

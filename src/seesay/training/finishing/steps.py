@@ -1,119 +1,46 @@
 """The steps of `seesay tune`: each reads a dev split and chooses one table of trained weights."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from seesay import data
 from seesay.captioning.bank import read_bank
 from seesay.data import Collection, entities
 from seesay.data.examples import Examples
+from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.grounding.tuned import grounding_of
 from seesay.images.extraction import features_of
 from seesay.models.aligner import Aligner, load_aligner
 from seesay.models.base import Captioner, Matcher
 from seesay.models.ensemble import Scored, read_ensemble
+from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
-from seesay.models.pretrained import load, load_captioner
+from seesay.models.pretrained import load, load_captioner, save
 from seesay.models.registry import family_class
 from seesay.models.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
-from seesay.training.finishing import calibration, captions, cascade, grounding, tags
-from seesay.training.finishing.ensemble import choose_weights
-from seesay.training.finishing.hubness import N_CENTRES, choose_hubness
-from seesay.training.finishing.scores import read_blend, score_stages, score_texts
+from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, tags, vectors
+from seesay.training.finishing.ensemble import choose_weights_on
+from seesay.training.finishing.hubness import choose_hubness
+from seesay.training.finishing.requests import Proposal, Request
+from seesay.training.finishing.scores import best, read_blend, score_stages, score_texts
 
 SPLIT = "dev"
 MAX_LENGTH = 20
 """Words at which captions are cut, where the weights have not said otherwise."""
-FIRST_STAGES = {"regions": ("vse",), "captions": ("vse", "dvsa")}
+N_TOGETHER = 400
+"""Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
+BESIDE = "vse"
+"""The embedding that stands beside an eye, where nothing else is said."""
+FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
 """The stages of search before one of regions and before one of captions, where nothing else is said."""
-
-
-@dataclass(frozen=True)
-class QueryWords:
-    """What search knows of words and photos, which this room does not import.
-
-    Attributes:
-        content_words: The words of a query that say what is to be seen.
-        classes_named: The ImageNet classes that a word names.
-        likeliest_tags: The tags that a library keeps of a classifier's probabilities.
-    """
-
-    content_words: Callable[[str], list[str]]
-    classes_named: Callable[[str], Mapping[int, float]]
-    likeliest_tags: Callable[[NDArray[np.float32]], Sequence[tuple[int, float]]]
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the person has asked for; what is empty is as each step has it by default.
-
-    Attributes:
-        data: Collections whose dev splits choose.
-        images: Where the images of a collection lie that has none beside it.
-        entities: Flickr30k Entities, for noun phrases and boxes.
-        after: The weights of the stages of search before this one.
-        members: The members of an ensemble.
-        n_centres: Of hubness, on each side.
-        tell: Told how far a long step has come.
-    """
-
-    words: QueryWords
-    data: tuple[str, ...] = ()
-    images: Path | None = None
-    entities: str = "flickr30k_entities"
-    after: tuple[str, ...] = ()
-    members: tuple[str, ...] = ()
-    n_centres: int = N_CENTRES
-    tell: Callable[[str], None] = lambda line: None
-
-    def collections(self, default: Sequence[str]) -> list[Collection]:
-        """The collections that a step chooses on, all of which have images here."""
-        return [self._load(name) for name in self.data or default]
-
-    def _load(self, name: str) -> Collection:
-        collection = data.load(name)
-        if not collection.images and self.images is not None:
-            collection = data.load(name, images=self.images)
-        if not collection.images:
-            raise SeesayError(
-                f"{collection.name} has no images here", hint="--images DIR, or --data with another collection"
-            )
-        return collection
-
-    def collection(self, step: str, default: str = "flickr8k") -> Collection:
-        """The one collection that a step chooses on."""
-        if len(self.data) > 1:
-            raise SeesayError(f"{step} is chosen on one collection, not on {', '.join(self.data)}")
-        return self.collections([default])[0]
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A table that dev prefers.
-
-    Attributes:
-        section: Where it stands in config.json.
-        data: The collections it was chosen on.
-        beside: Other weights that took part.
-        figures: What was reached on dev.
-        save: Writes what does not fit into a table.
-    """
-
-    section: str
-    table: Any
-    data: str
-    beside: tuple[str, ...] = ()
-    figures: Mapping[str, Any] | None = None
-    save: Callable[[Path], None] | None = None
 
 
 def steps_for(weights: Weights) -> list[str]:
@@ -123,11 +50,14 @@ def steps_for(weights: Weights) -> list[str]:
     kind = family_class(weights.about["family"])
     is_stage = issubclass(kind, Aligner | Captioner)
     able = {
+        "vectors": issubclass(kind, EyeEar),
         "hubness": kind.is_embedding,
         "cascade": is_stage,
         "calibration": kind.is_embedding or is_stage,
         "captions": issubclass(kind, Captioner),
+        "confidence": issubclass(kind, Captioner),
         "grounding": issubclass(kind, Aligner),
+        "presence": issubclass(kind, Aligner),
         "tags": kind.is_embedding,
     }
     return [step for step, does in able.items() if does]
@@ -155,7 +85,7 @@ def propose_cascade(weights: Weights, request: Request) -> Proposal:
     owners = np.repeat(np.arange(len(photos)), [len(item.sentences) for item in photos.items])
     before = score_stages(after, photos, texts)
     request.tell(f"scores of {', '.join(after)} are there")
-    own = score_texts(load(weights.folder), photos, texts)
+    own = score_texts(load(weights.folder), photos, texts, among=best(before, max(cascade.KS)))
     blend, found = cascade.choose_blend(before, own, owners, after)
     if weights.about.get("cascade"):
         present = read_blend(str(weights.folder))
@@ -198,7 +128,8 @@ def propose_captions(weights: Weights, request: Request) -> Proposal:
     def tell(row: captions.Row) -> None:
         request.tell(", ".join(f"{key} {value}" for key, value in row.items()))
 
-    table, rows, reranked = captions.choose_captions(model, dev, read_bank(model, collection), max_length, tell)
+    bank = read_bank(answering(model), collection)
+    table, rows, reranked = captions.choose_captions(model, dev, bank, max_length, tell)
     return Proposal("captioning", table, collection.name, figures={"decoding": rows, "reranking": reranked})
 
 
@@ -210,6 +141,22 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
     request.tell(f"{len(phrases.truth):,} phrases of {len(boxed):,} photos")
     found, figures = grounding.choose_grounding(phrases, words, grounding_of(model))
     return Proposal("grounding", asdict(found), boxed.name, figures=figures)
+
+
+def propose_presence(weights: Weights, request: Request) -> Proposal:
+    collection = request.collection("presence").split(SPLIT)
+    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
+    answers = doubt.gather_phrases(load_aligner(weights.folder), boxed)
+    found = doubt.fit_presence(answers)
+    return Proposal("presence", found.to_table(), boxed.name, figures=doubt.describe_doubt(found, answers))
+
+
+def propose_confidence(weights: Weights, request: Request) -> Proposal:
+    model = load_captioner(weights.folder)
+    dev = _examples(model, request.collection("confidence").split(SPLIT))
+    answers = doubt.gather_captions(model, dev)
+    found = doubt.fit_doubt(answers)
+    return Proposal("confidence", found.to_table(), dev.collection.name, figures=doubt.describe_doubt(found, answers))
 
 
 def propose_tags(weights: Weights, request: Request) -> Proposal:
@@ -226,18 +173,24 @@ def propose_tags(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_ensemble(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection("an ensemble")
+    collections = request.collections(("flickr8k",))
     names = request.members or tuple(member.name for member in read_ensemble(weights.folder).members)
     for name in names:
         find(name)  # a misspelt one is refused before the others have taken their time
-    found: list[Scored] = []
+    most = N_TOGETHER if len(collections) > 1 else None
+    splits = [
+        replace(each, items=each.items[:most]) for each in (own.split(SPLIT).with_images() for own in collections)
+    ]
+    found: list[list[Scored]] = [[] for _ in splits]
     for name in names:
         model = load(name)
-        dev = _examples(model, collection.split(SPLIT))
-        found.append(Scored.by(model, *encode_all(model, dev)))
+        for split, own in zip(splits, found, strict=True):
+            own.append(Scored.by(model, *encode_all(model, _examples(model, split))))
         request.tell(f"scores of {name} are there")
-    chosen = choose_weights(names, found, dev.image_of, f"{collection.name}/{SPLIT}")
-    return Proposal("members", chosen.about(weights.name)["members"], collection.name, names)
+    owners = [np.repeat(np.arange(len(each)), [len(item.sentences) for item in each.items]) for each in splits]
+    where = " + ".join(f"{each.name}/{SPLIT}" for each in splits)
+    chosen = choose_weights_on(names, list(zip(found, owners, strict=True)), where)
+    return Proposal("members", chosen.about(weights.name)["members"], " + ".join(e.name for e in splits), names)
 
 
 def _examples(model: Matcher, collection: Collection) -> Examples:
@@ -245,12 +198,42 @@ def _examples(model: Matcher, collection: Collection) -> Examples:
     return Examples.of(collection, features_of(collection.images, model.feature_spec, model.outputs))
 
 
+def propose_vectors(weights: Weights, request: Request) -> Proposal:
+    collections = request.collections(("flickr8k", "coco-all", "iapr"))
+    model = load(weights.folder)
+    assert isinstance(model, EyeEar)
+    beside = load(model.config.beside or BESIDE)
+    alone = vectors.alone(model, beside.feature_spec)
+    devs = []
+    for collection in collections:
+        examples = [_examples(each, collection.split(SPLIT)) for each in (alone, beside)]
+        devs.append(
+            vectors.Dev(collection.name, encode_all(alone, examples[0]), encode_all(beside, examples[1]),
+                        examples[0].image_of)
+        )  # fmt: skip
+        request.tell(f"vectors of {collection.name} are there")
+    made, figures = vectors.put_together(alone, beside, devs, vectors.draw_bank(collections))
+    table = {key: getattr(made.config, key) for key in ("beside_weight", "hub_weight", "hub_mean")}
+    names = " + ".join(collection.name for collection in collections)
+    save_made = partial(_save_again, model=made, about=weights.about)
+    return Proposal("vectors", table, names, (made.config.beside,), figures, save_made)
+
+
+def _save_again(folder: Path, model: Matcher, about: Mapping[str, Any]) -> None:
+    """Write changed weights over their own folder; what was chosen for or measured of them before does not fit."""
+    kept = ("name", "data", "recipe", "recipe_fingerprint", "seed", "epochs", "trained", "versions")
+    save(folder, model, {key: about[key] for key in kept if key in about})
+
+
 PROPOSERS: dict[str, Callable[[Weights, Request], Proposal]] = {
+    "vectors": propose_vectors,
     "hubness": propose_hubness,
     "cascade": propose_cascade,
     "calibration": propose_calibration,
     "captions": propose_captions,
+    "confidence": propose_confidence,
     "grounding": propose_grounding,
+    "presence": propose_presence,
     "tags": propose_tags,
     "ensemble": propose_ensemble,
 }

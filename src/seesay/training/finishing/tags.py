@@ -92,13 +92,13 @@ def gather(
     classifier = model.feature_spec.load_backbone().classifier
     if classifier is None:
         raise SeesayError(f"{model.feature_spec.backbone} has no classifier, so its photos have no tags")
-    counts = dict(zip(model.vocabulary.words, model.vocabulary.counts, strict=True))
+    count = model.tokenizer.count
     queries = [
         (place, sentence, word)
         for place, item in enumerate(photos.items)
         for sentence in item.sentences
         if (word := next((w for w in content_words(sentence) if len(w) > 2 and classes_named(w)), None))
-        and counts.get(word, 0) < MOST_SEEN
+        and count(word) < MOST_SEEN
     ]
     if not queries:
         raise SeesayError(f"no sentence of {photos.name} has a rare word that names a class of ImageNet")
@@ -116,6 +116,6 @@ def gather(
         known,
         without,
         np.sqrt(np.minimum(named, 1.0)).astype(np.float32),
-        np.array([counts.get(word, 0) for _, _, word in queries]),
+        np.array([count(word) for _, _, word in queries]),
         np.array([place for place, _, _ in queries]),
     )

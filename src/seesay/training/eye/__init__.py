@@ -1,0 +1,1 @@
+"""What the training of an eye and an ear needs besides its task."""

@@ -1,0 +1,93 @@
+"""What a step of `seesay tune` is asked for, and what it proposes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seesay import data
+from seesay.data import Collection
+from seesay.errors import SeesayError
+from seesay.training.finishing.hubness import N_CENTRES
+
+
+@dataclass(frozen=True)
+class QueryWords:
+    """What search knows of words and photos, which this room does not import.
+
+    Attributes:
+        content_words: The words of a query that say what is to be seen.
+        classes_named: The ImageNet classes that a word names.
+        likeliest_tags: The tags that a library keeps of a classifier's probabilities.
+    """
+
+    content_words: Callable[[str], list[str]]
+    classes_named: Callable[[str], Mapping[int, float]]
+    likeliest_tags: Callable[[NDArray[np.float32]], Sequence[tuple[int, float]]]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the person has asked for; what is empty is as each step has it by default.
+
+    Attributes:
+        data: Collections whose dev splits choose.
+        images: Where the images of a collection lie that has none beside it.
+        entities: Flickr30k Entities, for noun phrases and boxes.
+        after: The weights of the stages of search before this one.
+        members: The members of an ensemble.
+        n_centres: Of hubness, on each side.
+        tell: Told how far a long step has come.
+    """
+
+    words: QueryWords
+    data: tuple[str, ...] = ()
+    images: Path | None = None
+    entities: str = "flickr30k_entities"
+    after: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    n_centres: int = N_CENTRES
+    tell: Callable[[str], None] = lambda line: None
+
+    def collections(self, default: Sequence[str]) -> list[Collection]:
+        """The collections that a step chooses on, all of which have images here."""
+        return [self._load(name) for name in self.data or default]
+
+    def _load(self, name: str) -> Collection:
+        collection = data.load(name)
+        if not collection.images and self.images is not None:
+            collection = data.load(name, images=self.images)
+        if not collection.images:
+            raise SeesayError(
+                f"{collection.name} has no images here", hint="--images DIR, or --data with another collection"
+            )
+        return collection
+
+    def collection(self, step: str, default: str = "flickr8k") -> Collection:
+        """The one collection that a step chooses on."""
+        if len(self.data) > 1:
+            raise SeesayError(f"{step} is chosen on one collection, not on {', '.join(self.data)}")
+        return self.collections([default])[0]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A table that dev prefers.
+
+    Attributes:
+        section: Where it stands in config.json.
+        data: The collections it was chosen on.
+        beside: Other weights that took part.
+        figures: What was reached on dev.
+        save: Writes what does not fit into a table.
+    """
+
+    section: str
+    table: Any
+    data: str
+    beside: tuple[str, ...] = ()
+    figures: Mapping[str, Any] | None = None
+    save: Callable[[Path], None] | None = None
