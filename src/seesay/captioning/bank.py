@@ -12,8 +12,9 @@ from seesay.captioning.settings import Settings
 from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.errors import SeesayError
-from seesay.images.extraction import FeatureTable, features_of
-from seesay.models.base import Captioner
+from seesay.images.extraction import features_of
+from seesay.images.feature_store import FeatureTable
+from seesay.runtime.protocol import Answering
 from seesay.system.progress import Progress
 from seesay.text.tokens import tokenize
 
@@ -54,7 +55,7 @@ class Bank:
 
 
 def read_bank(
-    model: Captioner, collection: Collection, *, store: Path | None = None, on_progress: Progress | None = None
+    model: Answering, collection: Collection, *, store: Path | None = None, on_progress: Progress | None = None
 ) -> Bank:
     """The training pictures of a collection, or all where it has no splits, as a captioner sees them.
 
@@ -73,7 +74,7 @@ def read_bank(
 
 
 def write_hypotheses(
-    model: Captioner, source: Examples, settings: Settings, *, on_progress: Progress | None = None
+    model: Answering, source: Examples, settings: Settings, *, on_progress: Progress | None = None
 ) -> Hypotheses:
     """The best sentences of a beam as wide as `settings.candidates`, for each picture."""
     n, table = settings.candidates, features_in(source)

@@ -8,16 +8,24 @@ the plain choice of the best `width` among all continuations does not promise.
 
 from operator import itemgetter
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from seesay.captioning.steps import Hypothesis, Prefix, Stepper, pick, read_prefix, top_words, without_repeats
+from seesay.captioning.steps import (
+    Floats,
+    Hypothesis,
+    Ints,
+    Prefix,
+    State,
+    Stepper,
+    pick,
+    read_prefix,
+    top_words,
+    without_repeats,
+)
 from seesay.errors import SeesayError
-from seesay.models.base import State
 from seesay.text.vocabulary import END, PAD, START
 
 
-@torch.inference_mode()
 def beam(
     model: Stepper,
     state: State,
@@ -59,48 +67,48 @@ def beam(
     n = len(state[0])
     given, n_given = read_prefix(prefix, n, min_length, max_length, no_repeat)
     ended: list[list[tuple[float, Hypothesis]]] = [[] for _ in range(n)]  # the best of each image with their scores
-    to_beat = torch.full((n,), -torch.inf, dtype=torch.float64)  # the score of the last that is kept, where all are
-    images = torch.arange(n)  # those whose search goes on
-    scores = torch.zeros(n, 1, dtype=torch.float64)  # (n, s) of each beginning; s is 1 until the beam opens, then width
-    words = torch.full((n, 1, max_length), PAD)
-    read = torch.full((n,), START)
+    to_beat = np.full(n, -np.inf)  # the score of the last that is kept, where all are
+    images = np.arange(n)  # those whose search goes on
+    scores = np.zeros((n, 1))  # (n, s) of each beginning; s is 1 until the beam opens, then width
+    words = np.full((n, 1, max_length), PAD, np.int64)
+    read = np.full(n, START, np.int64)
     for t in range(max_length):
         if not len(images):
             break
         log_probs, state = model.step(state, read)  # (n · s, V)
         n, s = scores.shape
-        open_to = without_repeats(log_probs, words[:, :, :t].flatten(0, 1), no_repeat)
-        tops, choices = (part.reshape(n, s, -1) for part in top_words(open_to, width))  # (n, s, k)
-        ends = scores + log_probs[:, END].reshape(n, s) if t >= min_length else torch.full_like(scores, -torch.inf)
         is_given = t < n_given[images]
+        open_to = without_repeats(log_probs, words[:, :, :t].reshape(n * s, t), no_repeat)
+        tops, choices = (part.reshape(n, s, -1) for part in top_words(open_to, width))  # (n, s, k)
+        ends = scores + log_probs[:, END].reshape(n, s) if t >= min_length else np.full((n, s), -np.inf)
         if is_given.any():
             # Nothing but the given word follows, and slot 0 is the only one that such a row has.
             next_words = given[images[is_given], t]
-            tops[is_given] = ends[is_given] = -torch.inf
+            tops[is_given] = ends[is_given] = -np.inf
             tops[is_given, 0, 0] = log_probs.reshape(n, s, -1)[is_given, 0, next_words]
             choices[is_given, 0, 0] = next_words
         n_slots = 1 if s == 1 and is_given.all() else width
-        scores, places = _fill_slots(scores.unsqueeze(2) + tops, n_slots)  # (n, n_slots)
+        scores, places = _fill_slots(scores[:, :, None] + tops, n_slots)  # (n, n_slots)
         # An end is found where some slot that was open to it took something less likely.
-        is_found = ends >= scores.flip(1).cummin(1).values.flip(1)[:, :s]
+        is_found = ends >= np.minimum.accumulate(scores[:, ::-1], 1)[:, ::-1][:, :s]
         merits = ends / max(t, 1) ** length_power  # (n, s)
-        for place, slot in (is_found & (merits > to_beat[images].unsqueeze(1))).nonzero().tolist():
+        for place, slot in np.argwhere(is_found & (merits > to_beat[images][:, None])).tolist():
             image = int(images[place])
             sentence = Hypothesis(tuple(words[place, slot, :t].tolist()), float(ends[place, slot]), finished=True)
             own = ended[image] = _best([*ended[image], (float(merits[place, slot]), sentence)], n_best)
             if len(own) == n_best:
                 to_beat[image] = own[-1][0]
         parents = places // tops.shape[2]
-        read = choices.flatten(1).gather(1, places)
-        words = words.gather(1, parents.unsqueeze(2).expand(-1, -1, max_length))
+        read = np.take_along_axis(choices.reshape(n, -1), places, 1)
+        words = np.take_along_axis(words, parents[:, :, None], 1)
         words[:, :, t] = read
         # At best a beginning loses nothing more and becomes as long as may be.
-        goes_on = scores.amax(1) / max_length**length_power > to_beat[images]
-        rows = (torch.arange(n).unsqueeze(1) * s + parents)[goes_on]  # (n, n_slots) into the state
+        goes_on = scores.max(1) / max_length**length_power > to_beat[images]
+        rows = (np.arange(n)[:, None] * s + parents)[goes_on]  # (n, n_slots) into the state
         images, scores, words = images[goes_on], scores[goes_on], words[goes_on]
-        state, read = pick(state, rows.flatten()), read[goes_on].flatten()
+        state, read = pick(state, rows.ravel()), read[goes_on].ravel()
     cut: list[list[tuple[float, Hypothesis]]] = [[] for _ in ended]
-    for place, slot in (scores > -torch.inf).nonzero().tolist():
+    for place, slot in np.argwhere(scores > -np.inf).tolist():
         sentence = Hypothesis(tuple(words[place, slot].tolist()), float(scores[place, slot]), finished=False)
         cut[images[place]].append((sentence.log_prob, sentence))
     both = zip(ended, cut, strict=True)
@@ -112,7 +120,7 @@ def _best(sentences: list[tuple[float, Hypothesis]], n: int) -> list[tuple[float
     return sorted(sentences, key=itemgetter(0), reverse=True)[:n]
 
 
-def _fill_slots(totals: Tensor, n_slots: int) -> tuple[Tensor, Tensor]:
+def _fill_slots(totals: Floats, n_slots: int) -> tuple[Floats, Ints]:
     """Which continuation each slot takes: the best of the beginnings 0 … its own that no earlier slot has taken.
 
     Args:
@@ -122,10 +130,11 @@ def _fill_slots(totals: Tensor, n_slots: int) -> tuple[Tensor, Tensor]:
         Their totals (n, n_slots), minus infinity where nothing was left, and their places in s · k (n, n_slots).
     """
     n, _, k = totals.shape
-    left = totals.flatten(1)
-    scores, places = totals.new_empty(n, n_slots), torch.empty(n, n_slots, dtype=torch.long)
+    left = totals.reshape(n, -1)
+    every = np.arange(n)
+    scores, places = np.empty((n, n_slots)), np.empty((n, n_slots), np.int64)
     for slot in range(n_slots):
-        values, taken = left[:, : (slot + 1) * k].max(1)
-        scores[:, slot], places[:, slot] = values, taken
-        left.scatter_(1, taken.unsqueeze(1), -torch.inf)
+        taken = left[:, : (slot + 1) * k].argmax(1)
+        scores[:, slot], places[:, slot] = left[every, taken], taken
+        left[every, taken] = -np.inf
     return scores, places

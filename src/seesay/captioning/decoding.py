@@ -6,16 +6,27 @@ padding, and none is longer than `max_length`: one that has not ended by then is
 
 from collections.abc import Callable
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from seesay.captioning.steps import FIRST, Hypothesis, Prefix, Stepper, pick, read_prefix, top_words, without_repeats
+from seesay.captioning.random import uniform
+from seesay.captioning.steps import (
+    FIRST,
+    Floats,
+    Hypothesis,
+    Ints,
+    Prefix,
+    State,
+    Stepper,
+    largest,
+    pick,
+    read_prefix,
+    top_words,
+    without_repeats,
+)
 from seesay.errors import SeesayError
-from seesay.models.base import State
 from seesay.text.vocabulary import END, PAD, START
 
 
-@torch.inference_mode()
 def greedy(
     model: Stepper,
     state: State,
@@ -42,24 +53,23 @@ def greedy(
         >>> class Bigrams:
         ...     after = {START: [0, 0, 0.1, 0, 0.8, 0.1], 4: [0, 0, 0, 0, 0, 1.0], 5: [0, 0, 1.0, 0, 0, 0]}
         ...     def step(self, state, words):
-        ...         chances = torch.tensor([self.after[word] for word in words.tolist()])
-        ...         return chances.clamp(min=1e-9).log(), state
-        >>> greedy(Bigrams(), (torch.zeros(1, 1),))
+        ...         chances = np.array([self.after[word] for word in words.tolist()])
+        ...         return np.log(chances.clip(1e-9)), state
+        >>> greedy(Bigrams(), (np.zeros((1, 1)),))
         [Hypothesis(words=(4, 5), log_prob=-0.2231..., finished=True)]
     """
     n = len(state[0])
     given = read_prefix(prefix, n, min_length, max_length, no_repeat)
 
-    def take_best(log_probs: Tensor, rows: Tensor, t: int) -> Tensor:
+    def take_best(log_probs: Floats, rows: Ints, t: int) -> Ints:
         values, words = top_words(log_probs, 1)
         if t < min_length:
             return words[:, 0]
-        return torch.where(log_probs[:, END] >= values[:, 0], END, words[:, 0])
+        return np.where(log_probs[:, END] >= values[:, 0], END, words[:, 0])
 
     return _walk(model, state, take_best, given, max_length, no_repeat)
 
 
-@torch.inference_mode()
 def sample(
     model: Stepper,
     state: State,
@@ -100,24 +110,25 @@ def sample(
         raise SeesayError(f"n is {n}", allowed="1 or more sentences for each picture")
     n_rows = len(state[0])
     words, lengths = read_prefix(prefix, n_rows, min_length, max_length, no_repeat)
-    given = words.repeat_interleave(n, 0), lengths.repeat_interleave(n)
-    generator = torch.Generator().manual_seed(seed)
+    given = words.repeat(n, 0), lengths.repeat(n)
     # Of 24 bits each, so that in double precision no product with a sum reaches the sum.
-    noise = torch.rand(n_rows * n, max_length, generator=generator).double()
+    noise = uniform(seed, n_rows * n * max_length).reshape(n_rows * n, max_length)
 
-    def draw(log_probs: Tensor, rows: Tensor, t: int) -> Tensor:
-        open_to = torch.cat([log_probs[:, END : END + 1], log_probs[:, FIRST:]], 1) / temperature
+    def draw(log_probs: Floats, rows: Ints, t: int) -> Ints:
+        open_to = np.concatenate([log_probs[:, END : END + 1], log_probs[:, FIRST:]], 1) / np.float32(temperature)
         if t < min_length:
-            open_to[:, 0] = -torch.inf
+            open_to[:, 0] = -np.inf
         places = None
         if 0 < top_k < open_to.shape[1]:
-            open_to, places = open_to.topk(top_k, 1)
-        sums = open_to.double().softmax(1).cumsum(1)
-        drawn = torch.searchsorted(sums, noise[rows, t, None] * sums[:, -1:], right=True)
-        place = (drawn if places is None else places.gather(1, drawn)).squeeze(1)
-        return torch.where(place == 0, END, place - 1 + FIRST)
+            places = largest(open_to, top_k)
+            open_to = np.take_along_axis(open_to, places, 1)
+        chances = np.exp(open_to.astype(np.float64) - open_to.max(1, keepdims=True))
+        sums = (chances / chances.sum(1, keepdims=True)).cumsum(1)
+        drawn = (sums <= noise[rows, t, None] * sums[:, -1:]).sum(1)
+        place = drawn if places is None else np.take_along_axis(places, drawn[:, None], 1)[:, 0]
+        return np.where(place == 0, END, place - 1 + FIRST)
 
-    state = pick(state, torch.arange(n_rows).repeat_interleave(n))
+    state = pick(state, np.repeat(np.arange(n_rows), n))
     drawn = _walk(model, state, draw, given, max_length, no_repeat)
     return [drawn[start : start + n] for start in range(0, len(drawn), n)]
 
@@ -125,18 +136,18 @@ def sample(
 def _walk(
     model: Stepper,
     state: State,
-    choose: Callable[[Tensor, Tensor, int], Tensor],
-    given: tuple[Tensor, Tensor],
+    choose: Callable[[Floats, Ints, int], Ints],
+    given: tuple[Ints, Ints],
     max_length: int,
     no_repeat: int,
 ) -> list[Hypothesis]:
     """Write one sentence for each row. `choose` takes log-probabilities, their rows and the step, and gives a word."""
     n = len(state[0])
-    words = torch.full((n, max_length), PAD)
-    totals = torch.zeros(n, dtype=torch.float64)
-    lengths = torch.full((n,), max_length)
-    rows = torch.arange(n)  # those that have not ended
-    read = torch.full((n,), START)
+    words = np.full((n, max_length), PAD, np.int64)
+    totals = np.zeros(n)
+    lengths = np.full(n, max_length)
+    rows = np.arange(n)  # those that have not ended
+    read = np.full(n, START, np.int64)
     for t in range(max_length):
         if not len(rows):
             break
@@ -144,8 +155,8 @@ def _walk(
         read = choose(without_repeats(log_probs, words[rows, :t], no_repeat), rows, t)
         is_given = t < given[1][rows]
         if is_given.any():
-            read = torch.where(is_given, given[0][rows, t], read)
-        totals[rows] += log_probs.gather(1, read.unsqueeze(1)).squeeze(1)
+            read = np.where(is_given, given[0][rows, t], read)
+        totals[rows] += np.take_along_axis(log_probs, read[:, None], 1)[:, 0]
         words[rows, t] = read
         has_ended = read == END
         if has_ended.any():

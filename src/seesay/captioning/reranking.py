@@ -5,19 +5,18 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from seesay.captioning.consensus import Consensus, Metric, rerank
 from seesay.captioning.sentences import Caption
 from seesay.captioning.settings import Settings
 from seesay.data.collection import Collection
 from seesay.errors import SeesayError
-from seesay.images.extraction import FeatureStore, FeatureTable, extract
+from seesay.images.extraction import extract
+from seesay.images.feature_store import FeatureStore, FeatureTable
 from seesay.metrics.frequencies import DocumentFrequencies
 from seesay.metrics.neighbours import nearest
-from seesay.models.base import Captioner
+from seesay.runtime.protocol import Answering
 from seesay.system.progress import Progress
 from seesay.text.tokens import tokenize
 
@@ -39,7 +38,7 @@ class Reranker:
     @classmethod
     def of(
         cls,
-        model: Captioner,
+        model: Answering,
         collection: Collection,
         metric: str = "cider",
         *,
@@ -76,23 +75,22 @@ class Reranker:
         return self.consensus.similarities(hypotheses, nearest(vectors, self.vectors, k)).scores(m)
 
 
-def _read_frequencies(model: Captioner) -> DocumentFrequencies | None:
+def _read_frequencies(model: Answering) -> DocumentFrequencies | None:
     path = model.weights.folder / FREQUENCIES if model.weights else None
     return DocumentFrequencies.load(path) if path and path.is_file() else None
 
 
-@torch.inference_mode()
-def refine_pictures(model: Captioner, table: FeatureTable, *, batch: int = 512) -> NDArray[np.float32]:
+def refine_pictures(model: Answering, table: FeatureTable, *, batch: int = 512) -> NDArray[np.float32]:
     """What a captioner sees in pictures, as vectors whose neighbours look alike to it: (n, D)."""
     blocks = [range(start, min(start + batch, len(table))) for start in range(0, len(table), batch)]
-    refined = torch.cat([model.refine(model.encode_images(table.rows(rows))) for rows in blocks])
-    return cast(NDArray[np.float32], refined.numpy())
+    return np.concatenate([model.refine(model.encode_images(table.arrays(rows))) for rows in blocks])
 
 
 def order_by_consensus(
-    captions: list[list[Caption]], refined: Tensor, reranker: Reranker, settings: Settings
+    captions: list[list[Caption]], refined: NDArray[np.float32], reranker: Reranker, settings: Settings
 ) -> list[list[Caption]]:
-    scores = reranker.scores(refined.numpy(), captions, settings.k, settings.m)
+    """The captions of images by falling consensus score, for images with these refined features (n, D)."""
+    scores = reranker.scores(refined, captions, settings.k, settings.m)
     scored = [
         [replace(each, consensus=float(score)) for each, score in zip(own, of_own, strict=True)]
         for own, of_own in zip(captions, scores, strict=True)

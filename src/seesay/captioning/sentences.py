@@ -1,7 +1,9 @@
 """Captions as people read them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from seesay.settings.doubt import Doubt
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,8 @@ class Caption:
         log_prob: Natural logarithm of its probability.
         finished: Whether it ended by itself; otherwise it was cut at the maximum length.
         consensus: Mean similarity to what people said about the picture's neighbours; None where it is not reranked.
+        confidence: The share of its content words that people would be expected to say, where that has been measured.
+        is_unsure: Whether more of them are expected to be wrong than right.
     """
 
     text: str
@@ -21,6 +25,26 @@ class Caption:
     log_prob: float
     finished: bool
     consensus: float | None = None
+    confidence: float | None = None
+    is_unsure: bool = False
+
+
+def likelihood_per_word(caption: Caption) -> float:
+    """The mean logarithm of the probability of its words, its end among them.
+
+    Example:
+        >>> likelihood_per_word(Caption("a dog", ("a", "dog"), log_prob=-3.0, finished=True))
+        -1.0
+    """
+    return caption.log_prob / (len(caption.words) + caption.finished)
+
+
+def judge(caption: Caption, doubt: Doubt | None) -> Caption:
+    """A caption with how sure its model may be of it; as it is where nothing has been measured."""
+    if doubt is None:
+        return caption
+    confidence = float(doubt.probability(likelihood_per_word(caption), len(caption.words)))
+    return replace(caption, confidence=confidence, is_unsure=doubt.doubts(confidence))
 
 
 def join_words(words: Sequence[str]) -> str:

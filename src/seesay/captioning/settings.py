@@ -5,8 +5,8 @@ from typing import cast, get_args
 
 from seesay.captioning.consensus import PAPER_K_M, Metric
 from seesay.errors import SeesayError
-from seesay.models.base import Captioner
-from seesay.models.weights import tuned_table
+from seesay.models.weights import Trained, tuned_table
+from seesay.system import ranges
 from seesay.system.tables import read_table
 
 
@@ -42,15 +42,18 @@ class Settings:
         for key in ("beam", "candidates", "min_length", "max_length", "k"):
             if getattr(self, key) < 1:
                 raise SeesayError(f"{key} is {getattr(self, key)}", allowed="1 or more")
+            most = ranges.LENGTH if key.endswith("length") else ranges.COUNT if key == "k" else ranges.BEAM
+            if getattr(self, key) > most:
+                raise SeesayError(f"{key} is {getattr(self, key)}", allowed=f"up to {most:,}")
         if self.m == 0:
             object.__setattr__(self, "m", PAPER_K_M[cast(Metric, self.metric)][1])
 
     @classmethod
-    def of(cls, model: Captioner, **changes: object) -> "Settings":
+    def of(cls, model: Trained, **changes: object) -> "Settings":
         """Those of a model's weights, but for the changes that are not None.
 
         Example:
-            >>> Settings.of(load_captioner("mrnn-flickr8k"), beam=3, metric=None).beam  # doctest: +SKIP
+            >>> Settings.of(Model("mrnn-flickr8k"), beam=3, metric=None).beam  # doctest: +SKIP
             3
         """
         table = tuned_table(model.weights, "captioning") if model.weights else None
@@ -71,3 +74,12 @@ class Sampling:
     temperature: float = 1.0
     top_k: int = 0
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        least, most = ranges.TEMPERATURE
+        if not least <= self.temperature <= most:
+            raise SeesayError(f"the temperature is {self.temperature}", allowed=f"{least} to {most:g}")
+        if not (0 <= self.top_k <= ranges.COUNT and 0 <= self.seed <= ranges.SEED):
+            raise SeesayError(
+                f"top_k is {self.top_k}, the seed {self.seed}", allowed=f"up to {ranges.COUNT:,} and {ranges.SEED:,}"
+            )

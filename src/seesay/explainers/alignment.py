@@ -5,15 +5,14 @@ its map rises above the median: the map of a word that is nowhere in the image i
 """
 
 import numpy as np
-import torch
 
 from seesay.explainers.explanation import PALE, Explanation, scale_heat
 from seesay.explainers.registry import Explainer, register_explainer
 from seesay.grounding.heat import box_overlaps, heat_maps, term_vectors
 from seesay.grounding.tuned import grounding_of
-from seesay.images.features import Features
+from seesay.images.arrays import ImageFeatures
 from seesay.images.regions import windows
-from seesay.models.base import Matcher
+from seesay.runtime.protocol import Answering
 
 N_CANDIDATES = 200
 """Windows, of which the one that overlaps the heat of a word best is its box."""
@@ -28,8 +27,7 @@ class Alignment(Explainer):
     def prepare(self) -> None:
         windows(N_CANDIDATES)
 
-    @torch.inference_mode()
-    def explain(self, model: Matcher, features: Features, sentence: str) -> Explanation:
+    def explain(self, model: Answering, features: ImageFeatures, sentence: str) -> Explanation:
         words = tuple(sentence.split())
         maps = heat_maps(model, features, term_vectors(model, words))  # (T, h, w)
         rises = maps.max(axis=(1, 2)) - np.median(maps, axis=(1, 2))

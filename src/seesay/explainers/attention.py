@@ -1,15 +1,15 @@
 """Attention: where sm-LSTM attends in the image, and to which words, at each of its steps."""
 
-from typing import cast
-
-import torch
+import numpy as np
 
 from seesay.errors import SeesayError
 from seesay.explainers.explanation import Explanation, Step, sum_by_word
 from seesay.explainers.registry import Explainer, register_explainer
-from seesay.images.features import Features
-from seesay.models.base import Matcher
-from seesay.models.smlstm import SMLSTM
+from seesay.images.arrays import ImageFeatures
+from seesay.runtime.protocol import Answering
+
+ATTEND = ("full", "att")
+"""The variants of sm-LSTM that attend."""
 
 
 @register_explainer("attention")
@@ -19,26 +19,27 @@ class Attention(Explainer):
     weights = "smlstm"
     has_steps = True
 
-    @torch.inference_mode()
-    def explain(self, model: Matcher, features: Features, sentence: str) -> Explanation:
+    def explain(self, model: Answering, features: ImageFeatures, sentence: str) -> Explanation:
         """Explain a match by attention.
 
         Raises:
             SeesayError: The model is a variant of sm-LSTM without attention.
         """
-        model = cast(SMLSTM, model)
-        if not model.pairs.attends:
-            name = model.weights.name if model.weights else model.family
-            raise SeesayError(f"{name} is the variant {model.config.variant}", allowed="full or att, which attend")
+        variant = model.config.get("variant", ATTEND[0])
+        if variant not in ATTEND:
+            raise SeesayError(f"{model.name} is the variant {variant}", allowed="full or att, which attend")
+        assert features.map is not None
         words = tuple(sentence.split())
         looked = model.look(model.encode_images(features), model.encode_texts([sentence]))
-        maps = looked.regions[:, 0, 0].double().view(model.config.n_steps, *model.map_shape(features)).numpy()
-        weights = sum_by_word(words, looked.words[:, 0, 0].double().numpy())
+        grid, (_, height, width, _) = model.config.get("grid"), features.map.shape
+        regions = looked.regions[:, 0, 0].astype(np.float64)  # (n_steps, R)
+        maps = regions.reshape(-1, *((grid, grid) if grid else (height, width)))
+        weights = sum_by_word(words, looked.words[:, 0, 0].astype(np.float64))
         return Explanation(
             self.name,
             words,
             weights.mean(axis=0),
             maps.mean(axis=0),
-            float(looked.scores),
+            float(looked.scores[0, 0]),
             steps=tuple(Step(*both) for both in zip(maps, weights, strict=True)),
         )

@@ -1,6 +1,6 @@
 """The one call for all explainers: what does the match of an image and a sentence rest on?
 
-contrastive  excitation minus the excitation of the negated score (`seesay.explainers.excitation_match`)
+contrastive  excitation minus the excitation of the negated score (`seesay.explainers.excitation`)
 excitation   what has excited the match score of an identifier (in the same module)
 alignment    where the vector of each word fits the image (`seesay.explainers.alignment`)
 attention    where sm-LSTM attends at each of its steps (`seesay.explainers.attention`)
@@ -11,12 +11,12 @@ Others can be installed (`seesay.explainers.registry`).
 from seesay.errors import SeesayError
 from seesay.explainers.explanation import Explanation
 from seesay.explainers.registry import choose_explainer
-from seesay.images.features import Features
-from seesay.models.base import LONGEST, Matcher
-from seesay.text.tokens import tokenize
+from seesay.images.arrays import ImageFeatures
+from seesay.runtime.protocol import Answering
+from seesay.text.tokens import LONGEST, tokenize
 
 
-def explain(model: Matcher, features: Features, sentence: str, method: str | None = None) -> Explanation:
+def explain(model: Answering, features: ImageFeatures, sentence: str, method: str | None = None) -> Explanation:
     """Explain how well a sentence fits an image.
 
     Args:
@@ -30,8 +30,8 @@ def explain(model: Matcher, features: Features, sentence: str, method: str | Non
 
     Example:
         >>> from PIL import Image
-        >>> from seesay.models.pretrained import load
-        >>> model = load("vse")
+        >>> from seesay.runtime.matching import Model
+        >>> model = Model("vse")
         >>> features = model.features([Image.new("RGB", (64, 64), "green")])
         >>> found = explain(model, features, "A green meadow.")
         >>> found.method, found.words, found.map.shape

@@ -1,12 +1,13 @@
 """What an explainer answers: how much of a match rests on each word and on each part of an image."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.text.function_words import name_things
 from seesay.text.tokens import token_spans
 
 Floats = NDArray[np.float64]
@@ -123,3 +124,22 @@ class Explanation:
                 for step in self.steps
             ]
         return table
+
+
+def let_names_lead(found: Explanation) -> Explanation:
+    """An explanation in which no function word weighs more than a word that names something.
+
+    A score may well rest on "with" or "a": captions of some photos have more of them. Whoever asks why a photo was
+    found wants to know of what can be seen. Measuring is done on the weights as they are.
+
+    Example:
+        >>> weights = np.array([0.4, 0.3, 0.1, 0.2])
+        >>> found = Explanation("alignment", ("a", "dog", "on", "grass"), weights, np.ones((1, 1)), 1.0)
+        >>> let_names_lead(found).weights.round(3).tolist()  # as much in all
+        [0.25, 0.375, 0.125, 0.25]
+    """
+    named = np.array(name_things(list(found.words)))
+    if found.steps or not named.any():
+        return found
+    weights = np.where(named, found.weights, np.minimum(found.weights, found.weights[named].min()))
+    return replace(found, weights=weights * (found.weights.sum() / max(float(weights.sum()), 1e-12)))

@@ -16,11 +16,25 @@ from seesay.explainers.explanation import Explanation
 from seesay.system.registry import Registry
 
 if TYPE_CHECKING:
-    from seesay.images.features import Features
-    from seesay.models.base import Matcher
+    from seesay.images.arrays import ImageFeatures
+    from seesay.models.weights import Weights
+    from seesay.runtime.protocol import Answering
 
-DEFAULT = "contrastive"
+DEFAULT = "alignment"
 """The explainer whose weights are explained where neither a method nor weights are named."""
+
+
+class Explained(Protocol):
+    """What is asked of a model before it is explained, whichever engine it runs on."""
+
+    @property
+    def family(self) -> str: ...
+
+    @property
+    def weights(self) -> "Weights | None": ...
+
+    @property
+    def explainers(self) -> tuple[str, ...]: ...
 
 
 class Explainer(Protocol):
@@ -36,14 +50,14 @@ class Explainer(Protocol):
     weights: ClassVar[str] = ""
     has_steps: ClassVar[bool] = False
 
-    def explains(self, model: "Matcher") -> bool:
+    def explains(self, model: "Explained") -> bool:
         """Whether it can explain a model: by default those whose class lists it."""
         return self.name in model.explainers
 
     def prepare(self) -> None:
         """Compute what the first explanation would have to wait for; for most, nothing."""
 
-    def explain(self, model: "Matcher", features: "Features", sentence: str) -> Explanation:
+    def explain(self, model: "Answering", features: "ImageFeatures", sentence: str) -> Explanation:
         """Explain how well a sentence fits an image.
 
         Args:
@@ -73,6 +87,11 @@ def explainer_names() -> list[str]:
     return _REGISTRY.names()
 
 
+def explainers_with_steps() -> list[str]:
+    """The names of the installed explainers whose explanations have steps."""
+    return [name for name in explainer_names() if find_explainer(name).has_steps]
+
+
 def find_explainer(name: str) -> Explainer:
     """The explainer of a name.
 
@@ -99,7 +118,7 @@ def default_weights(name: str | None = None) -> str:
     return weights
 
 
-def choose_explainer(model: "Matcher", name: str | None = None) -> Explainer:
+def choose_explainer(model: "Explained", name: str | None = None) -> Explainer:
     """The explainer of a name, or the first that a model's class lists.
 
     Raises:
@@ -127,22 +146,22 @@ def choose_explainer(model: "Matcher", name: str | None = None) -> Explainer:
     return explainer
 
 
-def explainers_of(model: "Matcher") -> list[str]:
+def explainers_of(model: "Explained") -> list[str]:
     """The installed explainers that explain a model, its own first and in their order."""
     own = _own(model)
     return own + [name for name in explainer_names() if name not in own and _explains(name, model)]
 
 
-def _own(model: "Matcher") -> list[str]:
-    return [name for name in model.explainers if name in explainer_names()]
+def _own(model: "Explained") -> list[str]:
+    return [name for name in model.explainers if name in _REGISTRY]
 
 
-def _explains(name: str, model: "Matcher") -> bool:
+def _explains(name: str, model: "Explained") -> bool:
     try:
         return find_explainer(name).explains(model)
     except SeesayError:  # its package cannot be imported, of which the registry has warned
         return False
 
 
-def _model_name(model: "Matcher") -> str:
+def _model_name(model: "Explained") -> str:
     return model.weights.name if model.weights else model.family

@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from seesay.errors import SeesayError
+from seesay.excitation.match import match_saliency
+from seesay.images.arrays import ImageFeatures
 from seesay.images.features import Features
 from seesay.images.regions import windows
 from seesay.layers.sequences import Sequences
-from seesay.models.aligner import Aligner
-from seesay.models.base import LONGEST, Captioner, Matcher
-from seesay.runtime.matching import GRAPH_OF, Model, Texts
-from seesay.runtime.network import ImageFeatures
+from seesay.models.base import Captioner, Matcher
+from seesay.models.identifier import Identifier
+from seesay.runtime.matching import GRAPH_OF, Model
+from seesay.runtime.protocol import Texts
+from seesay.text.tokens import LONGEST
 from seesay.text.vocabulary import START
 
 LIMIT = 1e-4
@@ -44,10 +47,13 @@ class Difference:
         self.largest: dict[str, float] = {}
 
     def add(self, graph: str, torch_side: Tensor, graph_side: NDArray[Any]) -> None:
-        """Compare what both gave; a number that is none, or another shape, is no answer at all."""
+        """Compare what both gave; another shape, or a number that is none where torch has one, is no answer at all."""
         wanted = torch_side.detach().numpy()
-        if wanted.shape != graph_side.shape or not np.isfinite(graph_side).all():
+        # Of a sentence of a hundred words a barely trained recurrence without bounds makes numbers that are too large.
+        is_number = np.isfinite(wanted)
+        if wanted.shape != graph_side.shape or not np.array_equal(np.isfinite(graph_side), is_number):
             raise SeesayError(f"the graph {graph} gives {graph_side.shape}, torch {wanted.shape}, or no finite numbers")
+        wanted, graph_side = wanted[is_number], graph_side[is_number]
         if not wanted.size:
             return
         scale = max(1.0, float(np.abs(wanted).max()))
@@ -73,18 +79,20 @@ def compare(
         SeesayError: A difference is larger than `LIMIT`.
     """
     difference = Difference()
-    theirs = ImageFeatures(*(None if part is None else part.numpy() for part in _parts(features)))  # type: ignore[arg-type]
+    theirs = features.to_arrays()
     images = model.encode_images(features)
     seen = graphs.encode_images(theirs)
     difference.add("images", images, seen)
-    difference.add("images", images[:1], graphs.encode_images(_first(theirs)))
+    difference.add("images", images[:1], graphs.encode_images(theirs.rows([0])))
     if "texts" in graphs.graphs.names:
         for some in _batches(sentences):
             texts, read = model.encode_texts(some), graphs.encode_texts(some)
             _compare_texts(difference, texts, read)
             _compare_scores(difference, model, graphs, images, texts, read)
-    if isinstance(model, Aligner):
+    if hasattr(model, "encode_regions"):
         _compare_regions(difference, model, graphs, features, theirs, sentences)
+    if isinstance(model, Identifier):
+        _compare_saliency(difference, model, graphs, features, theirs, sentences)
     if isinstance(model, Captioner):
         _compare_steps(difference, model, graphs, images)
     return difference.largest
@@ -93,16 +101,6 @@ def compare(
 def _batches(sentences: Sequence[str]) -> Iterator[list[str]]:
     yield from ([sentence] for sentence in sentences)
     yield list(sentences)
-
-
-def _parts(features: Features) -> tuple[Tensor | None, ...]:
-    return features.pooled, features.map, features.parts
-
-
-def _first(features: ImageFeatures) -> ImageFeatures:
-    pooled, *others = (None if part is None else part[:1] for part in (features.pooled, features.map, features.parts))
-    assert pooled is not None
-    return ImageFeatures(pooled, *others)
 
 
 def _compare_texts(difference: Difference, texts: Any, read: Any) -> None:
@@ -128,10 +126,13 @@ def _compare_scores(
     for normalise, graph in GRAPH_OF.items():
         scores = graphs.score(seen, read, normalise=normalise)
         difference.add(graph, model.score(images, texts, normalise=normalise), scores)
+    if "score-views" in graphs.graphs.names:
+        wanted = model.score(images, texts, normalise="mean-image", softmax="logits")  # type: ignore[call-arg]
+        difference.add("score-views", wanted, graphs._score(seen, read, "score-views"))
 
 
 def _compare_regions(
-    difference: Difference, model: Aligner, graphs: Model, features: Features, theirs: ImageFeatures,
+    difference: Difference, model: Any, graphs: Model, features: Features, theirs: ImageFeatures,
     sentences: Sequence[str],
 ) -> None:  # fmt: skip
     for n in (1, 7):
@@ -142,7 +143,22 @@ def _compare_regions(
             difference.add("phrases", model.encode_phrases(some), graphs.encode_phrases(some))
 
 
+def _compare_saliency(
+    difference: Difference, model: Any, graphs: Model, features: Features, theirs: ImageFeatures,
+    sentences: Sequence[str],
+) -> None:  # fmt: skip
+    for graph, contrastive in (("saliency", False), ("saliency-contrastive", True)):
+        for place, sentence in enumerate(sentences):
+            photo = place % len(features)
+            seen = Features.of_arrays(theirs.rows([photo]))
+            wanted = match_saliency(model, seen, [sentence], contrastive=contrastive)
+            found = graphs.saliency(theirs.rows([photo]), [sentence], contrastive=contrastive)
+            for name in ("logits", "maps", "words"):
+                difference.add(graph, getattr(wanted, name), getattr(found, name))
+
+
 def _compare_steps(difference: Difference, model: Captioner, graphs: Model, images: Tensor, n_words: int = 5) -> None:
+    difference.add("words", model.word_vectors(), graphs.word_vectors())
     difference.add("refine", model.refine(images), graphs.refine(images.numpy()))
     for rows in (images[:1], images):
         state, own = model.start(rows), graphs.start(rows.numpy())

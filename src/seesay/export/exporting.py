@@ -1,6 +1,5 @@
 """`seesay export`: the graphs of trained weights, written beside a copy of them, or beside themselves."""
 
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,29 +11,29 @@ from seesay.export.graphs import graphs_of, missing
 from seesay.export.network import export_network, network_name
 from seesay.export.sharing import find_sources, share_weights, shorten_names
 from seesay.export.tracing import OPSET, trace
-from seesay.images.features import OUTPUTS, Features, compute
+from seesay.images.features import LOWER, OUTPUTS, Features, compute
 from seesay.images.io import open_image
 from seesay.models.base import Matcher
-from seesay.models.pretrained import find, load, read_about
-from seesay.runtime.folder import WEIGHTS, file_digest, source_weights
+from seesay.models.pretrained import find, load, read_about, write_about
+from seesay.models.registry import search_role
+from seesay.models.weights import PACKAGED
+from seesay.runtime.folder import file_digest, source_weights
 from seesay.runtime.matching import Model
 from seesay.system.files import replace_atomically
 
-PRECISIONS = ("fp32", "int8")
-"""Of the network; what comes after it takes a hundredth of its time and stays in single precision."""
+PRECISIONS = ("fp16", "fp32", "int8")
+"""Of the network's weights; the graphs behind it take a hundredth of its time, and use the folder's own weights."""
 SAMPLES = Path(__file__).parents[1] / "samples"
-_HEADING = "\n## Graphs\n"
 
 
 def export_weights(
-    name: str | Path, out: Path, *, precision: str = "fp32", photos: Sequence[Path] = ()
+    name: str | Path, out: Path | None = None, *, precision: str = "fp16", photos: Sequence[Path] = ()
 ) -> dict[str, Any]:
     """Write the graphs of weights.
 
     Args:
         name: Trained weights by name, or a folder.
-        out: The folder in which a folder of the weights' name is made. Where that is the weights' own folder, graphs
-            are added to it; otherwise it becomes a copy of it.
+        out: The folder in which a copy of the weights' folder gets the graphs; None adds them to that folder itself.
         precision: One of `PRECISIONS`.
         photos: Pictures to compare both engines on; the samples where none are given.
 
@@ -48,18 +47,21 @@ def export_weights(
         raise SeesayError(f"there is no precision {precision!r}", allowed=PRECISIONS)
     weights, model = find(name), load(name)
     pictures = list(photos) or sorted(SAMPLES.glob("*.jpg"))
-    folder = out / weights.name
+    folder = weights.folder if out is None else out / weights.name
     _copy(weights.folder, folder)
     spec = model.feature_spec
     backbone = spec.load_backbone()
     features = _features(model, pictures, backbone)
-    about = read_about(folder).about
+    about = {**read_about(folder).about, "search": search_role(weights)}
     sources = find_sources(model, folder, {source: find(source).folder for source in source_weights(about)})
     table: dict[str, Any] = {
         "opset": OPSET,
         "precision": precision,
         "network": network_name(spec, precision),
         "outputs": list(model.outputs),
+        "is_embedding": model.is_embedding,
+        "weighs_regions": bool(getattr(model, "weighs_regions", False)),
+        "explainers": list(model.explainers),
         "files": {},
         "missing": missing(model),
     }
@@ -72,17 +74,21 @@ def export_weights(
             temporary.write_bytes(written.SerializeToString())
         entry = {"file": path.name, "digest": file_digest(path)}
         table["files"][graph.name] = entry | ({"shared": shared} if shared else {})
-    _write_about(folder, {**about, "graphs": table})
+    write_about(folder, {**about, "graphs": table})
     for graph_name, difference in compare(model, Model(folder), features).items():
         table["files"][graph_name]["difference"] = float(f"{difference:.1e}")
-    if not (out / table["network"] / "network.json").is_file():
-        export_network(spec, backbone, out, pictures, precision)
-    _write_about(folder, {**about, "graphs": table})
+    is_shared = out is not None or folder.parent.resolve() == PACKAGED.resolve()  # by all that lie there
+    place = folder.parent if is_shared else folder
+    if not any((each / table["network"] / "network.json").is_file() for each in (place, PACKAGED)):
+        export_network(spec, backbone, place, pictures, precision)
+    write_about(folder, {**about, "graphs": table})
     return table
 
 
 def _features(model: Matcher, pictures: Sequence[Path], backbone: Any) -> Features:
     """The features of images with their maps, and with the regions that the model looks at."""
+    if LOWER in model.outputs:
+        return model.features(pictures)
     schemes = [output for output in model.outputs if output not in OUTPUTS]
     opened = [open_image(image) for image in pictures]
     rows = compute(opened, backbone, model.feature_spec.crop, schemes)
@@ -97,27 +103,3 @@ def _copy(source: Path, target: Path) -> None:
         if path.is_file() and path.suffix != ".onnx":
             with replace_atomically(target / path.name) as temporary:
                 shutil.copyfile(path, temporary)
-
-
-def _write_about(folder: Path, about: dict[str, Any]) -> None:
-    with replace_atomically(folder / "config.json") as temporary:
-        temporary.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    card = folder / "card.md"
-    text = card.read_text(encoding="utf-8") if card.is_file() else f"# {about['name']}\n"
-    with replace_atomically(card) as temporary:
-        temporary.write_text(text.partition(_HEADING)[0] + _HEADING + _describe(about["graphs"]), encoding="utf-8")
-
-
-def _describe(table: dict[str, Any]) -> str:
-    """The graphs in plain words, for the card."""
-    rows = [f"| {name} | {entry.get('difference', 0.0):.0e} |" for name, entry in table["files"].items()]
-    absent = [f"- no graph `{name}`: {why}" for name, why in table["missing"].items()]
-    lines = [
-        f"\nThey run without torch, in ONNX Runtime: operator set {table['opset']}, precision {table['precision']}.",
-        f"Their weights are those of {WEIGHTS}. The largest difference to torch, as a share of the largest number:\n",
-        "| graph | difference |",
-        "| --- | --- |",
-        *rows,
-        *(["", *absent] if absent else []),
-    ]
-    return "\n".join(lines) + "\n"

@@ -2,11 +2,13 @@
 
 images       features of images → what the model keeps of them
 texts        rows of word numbers and their lengths → what it keeps of sentences
-score        both → (n_images, n_texts); of captioners also score-mean-image and likelihood, without normalisation
+score        both → (n_images, n_texts); of captioners also score-mean-image and likelihood, without normalisation,
+             and score-views, by logits, for weights whose logits are nearly log-probabilities
 regions      means over any regions → their vectors                    aligners
 phrases      word rows → one vector for each                           aligners
 start, step  the state before the first word, and a word further       captioners
 refine       encoded images → vectors whose neighbours look alike    captioners
+words        numbers of words → vectors, near each other where words are used alike        captioners
 look         scores with what was looked at                            sm-LSTM, in place of score
 """
 
@@ -20,13 +22,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from seesay.excitation.match import match_saliency
 from seesay.export import stand_ins
 from seesay.export.tracing import Graph
-from seesay.images.features import OUTPUTS, Features
-from seesay.images.regions import region_weights
+from seesay.images.features import LOWER, OUTPUTS, Features
+from seesay.images.regions import region_weights, windows
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.base import Captioner, Matcher
+from seesay.models.eye_ear import EyeEar
+from seesay.models.identifier import Identifier
 
 SENTENCES = ("a dog runs through the snow", "two men")
 """What graphs are followed with; a batch of unlike lengths, so that padding is met."""
@@ -67,8 +72,10 @@ def graphs_of(model: Matcher, features: Features) -> list[Graph]:
     found = [_image_graph(model, features)]
     if isinstance(model, Captioner):
         found += _captioner_graphs(model, images)
-    if isinstance(model, Aligner):
+    if hasattr(model, "encode_regions"):
         found += _region_graphs(model, features)
+    if isinstance(model, Identifier):
+        found += _saliency_graphs(model, features)
     if not reads_trees(model) and _has_texts(model):
         found += _text_graphs(model, images)
     return found
@@ -95,9 +102,9 @@ def _has_texts(model: Matcher) -> bool:
 
 def feature_inputs(model: Matcher, features: Features) -> dict[str, Tensor]:
     """The features that a model wants, by the names of a graph's inputs."""
-    given = {"pooled": features.pooled, "map": features.map, "parts": features.parts}
-    wanted = [output if output in OUTPUTS else "parts" for output in model.outputs]
-    return {name: tensor for name in wanted if (tensor := given[name]) is not None}
+    given = {"pooled": features.pooled, "map": features.map, "parts": features.parts, LOWER: features.lower}
+    wanted = [output if output in (*OUTPUTS, LOWER) else "parts" for output in model.outputs]
+    return {name: tensor.float() for name in wanted if (tensor := given[name]) is not None}
 
 
 def _image_graph(model: Matcher, features: Features) -> Graph:
@@ -105,7 +112,8 @@ def _image_graph(model: Matcher, features: Features) -> Graph:
     names = tuple(inputs)
 
     def encode(*tensors: Tensor) -> Tensor:
-        return model.encode_images(FixedMap(**dict(zip(names, tensors, strict=True))))
+        given = dict(zip(names, tensors, strict=True))
+        return model.encode_images(FixedMap(given.pop("pooled", tensors[0]), **given))
 
     return Graph("images", encode, inputs, ["images"], _rows(*names, "images"))
 
@@ -121,19 +129,26 @@ def _word_inputs(model: Matcher) -> dict[str, Tensor]:
     return {"words": words, "lengths": lengths}
 
 
+def _text_inputs(model: Matcher) -> dict[str, Tensor]:
+    return model.text_inputs(SENTENCES) if isinstance(model, EyeEar) else _word_inputs(model)
+
+
 def _text_graphs(model: Matcher, images: Tensor) -> list[Graph]:
-    inputs = _word_inputs(model)
+    inputs = _text_inputs(model)
     loops = _loops(model)
     with torch.no_grad():
         texts = model.encode_texts(SENTENCES)
     is_rows = isinstance(texts, Sequences)
 
-    def encode(words: Tensor, lengths: Tensor) -> Any:
-        found = _read(model, model.encode_texts, words, lengths)
+    def encode(*rows: Tensor) -> Any:
+        found: Any = (
+            model.encode_inputs(*rows) if isinstance(model, EyeEar) else _read(model, model.encode_texts, *rows)
+        )
         return (found.states, found.words, found.lengths) if is_rows else found
 
     outputs = ["states", "said", "n_said"] if is_rows else ["texts"]
-    free = {"words": ("n", "t"), "lengths": ("n",), "states": ("n", "s"), "said": ("n", "s"), "n_said": ("n",)}
+    free: dict[str, Sequence[str | None]] = {"subwords": ("n", "u"), "mask": ("n", "u")}
+    free |= {"words": ("n", "t"), "lengths": ("n",), "states": ("n", "s"), "said": ("n", "s"), "n_said": ("n",)}
     found = [Graph("texts", encode, inputs, outputs, {**free, "texts": ("n",)}, loops)]
     both: dict[str, Tensor] = {"images": images}
     both |= dict(zip(_TEXTS, (texts.states, texts.words, texts.lengths), strict=True)) if is_rows else {"texts": texts}
@@ -148,9 +163,11 @@ def _score_graphs(model: Matcher, both: Mapping[str, Tensor], loops: Mapping[str
         return lambda images, *texts: compare(images, Sequences(*texts) if len(texts) > 1 else texts[0])
 
     if isinstance(model, Captioner):
+        ways: dict[str, dict[str, str]] = {name: {"normalise": how} for name, how in _NORMALISED.items()}
+        if model.self_normalise:
+            ways["score-views"] = {"normalise": "mean-image", "softmax": "logits"}
         return [
-            Graph(name, scorer(_unwrapped(model, normalise)), both, ["scores"], free, loops)
-            for name, normalise in _NORMALISED.items()
+            Graph(name, scorer(_unwrapped(model, how)), both, ["scores"], free, loops) for name, how in ways.items()
         ]
     answer: Any = getattr(model, "look", None) or getattr(model, "choose", None)
     if hasattr(model, "look"):
@@ -172,24 +189,30 @@ def _score_graphs(model: Matcher, both: Mapping[str, Tensor], loops: Mapping[str
     return [Graph("score", scorer(model.score), both, ["scores"], free, loops)]
 
 
-def _unwrapped(model: Captioner, normalise: str) -> Callable[[Tensor, Any], Any]:
+def _unwrapped(model: Captioner, how: Mapping[str, Any]) -> Callable[[Tensor, Any], Any]:
     """`score` without its inference mode, in which nothing can be followed."""
     score = type(model).score
-    plain = getattr(score, "__wrapped__", score)
-    return lambda images, texts: plain(model, images, texts, normalise=normalise)
+    plain: Any = getattr(score, "__wrapped__", score)
+    return lambda images, texts: plain(model, images, texts, **how)
 
 
-def _region_graphs(model: Aligner, features: Features) -> list[Graph]:
-    parts = features.parts if features.parts is not None else features.regions(model.boxes)
-    means = parts[:, :3]
-    boxes = np.zeros((3, 4), np.float32)
+def _region_graphs(model: Any, features: Features) -> list[Graph]:
+    """A captioner sees regions beside the whole image, an aligner among those that it always looks at."""
+    boxes = windows(3)
+    beside = {"parts": features.parts if features.parts is not None else features.regions(model.boxes)} if isinstance(
+        model, Aligner
+    ) else {"pooled": features.pooled}  # fmt: skip
+    inputs = {**beside, "means": features.regions(boxes)}
+    names = tuple(inputs)
 
-    def encode(parts: Tensor, means: Tensor) -> Tensor:
-        return model.encode_regions(GivenRegions(means[:, 0], parts=parts, means=means), boxes)
+    def encode(*tensors: Tensor) -> Tensor:
+        given = dict(zip(names, tensors, strict=True))
+        found: Tensor = model.encode_regions(GivenRegions(**{"pooled": given["means"][:, 0], **given}), boxes)
+        return found
 
-    free = {"parts": ("n",), "means": ("n", "r"), "vectors": ("n", "r")}
-    found = [Graph("regions", encode, {"parts": parts, "means": means}, ["vectors"], free)]
-    if not reads_trees(model):
+    free: dict[str, Sequence[str | None]] = {**_rows(*beside), "means": ("n", "r"), "vectors": ("n", "r")}
+    found = [Graph("regions", encode, inputs, ["vectors"], free)]
+    if isinstance(model, Aligner) and not reads_trees(model):
 
         def read(words: Tensor, lengths: Tensor) -> Any:
             return _read(model, model.encode_phrases, words, lengths)
@@ -197,6 +220,35 @@ def _region_graphs(model: Aligner, features: Features) -> list[Graph]:
         rows = {"words": ("n", "t"), "lengths": ("n",), "vectors": ("n",)}
         found.append(Graph("phrases", read, _word_inputs(model), ["vectors"], rows, _loops(model)))
     return found
+
+
+def _saliency_graphs(model: Identifier, features: Features) -> list[Graph]:
+    """Excitation backprop, forwards and back in one graph."""
+    assert features.map is not None
+    inputs = {"map": features.map[:1].expand(len(SENTENCES), -1, -1, -1).clone(), **_word_inputs(model)}
+    stand = {
+        "seesay.excitation.match.fold_batch_norm": stand_ins.fold_batch_norm,
+        "seesay.excitation.match.propagate_lstm": stand_ins.propagate_lstm,
+        "seesay.layers.relu_lstm.ReLULSTM.trace": stand_ins.trace_lstm,
+    }
+    free: dict[str, Sequence[str | None]] = {"words": ("n", "t"), "said": ("n", "t"), **_rows("map", "lengths")}
+    free |= {**_rows("logits"), "maps": ("n",)}
+
+    def explain(contrastive: bool) -> Callable[..., Any]:
+        def run(cells: Tensor, words: Tensor, lengths: Tensor) -> Any:
+            seen = Features(cells.mean((1, 2)), cells)
+            found = _read(
+                model, lambda given: match_saliency(model, seen, given, contrastive=contrastive), words, lengths
+            )
+            return found.logits, found.maps, found.words
+
+        return run
+
+    outputs = ["logits", "maps", "said"]
+    return [
+        Graph(name, explain(contrastive), inputs, outputs, free, stand)
+        for name, contrastive in (("saliency", False), ("saliency-contrastive", True))
+    ]
 
 
 def _captioner_graphs(model: Captioner, images: Tensor) -> list[Graph]:
@@ -215,6 +267,9 @@ def _captioner_graphs(model: Captioner, images: Tensor) -> list[Graph]:
         Graph("start", model.start, {"images": images}, names, _rows("images", *names)),
         Graph("step", step, inputs, ["log_probs", *after], _rows("words", *names, "log_probs", *after)),
         Graph("refine", model.refine, {"images": images}, ["refined"], _rows("images", "refined")),
+        Graph(
+            "words", lambda rows: model.word_vectors()[rows], {"words": words}, ["vectors"], _rows("words", "vectors")
+        ),
     ]
 
 

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.export.quantising import cosines, quantise
+from seesay.export.sharing import store_in_half
 from seesay.export.tracing import OPSET, Graph, trace
+from seesay.images.activations import split_network
 from seesay.images.backbones import Backbone
 from seesay.images.features import FeatureSpec
 from seesay.images.io import open_image
@@ -23,12 +26,15 @@ from seesay.system.files import replace_atomically
 
 LIMIT = 1e-3
 """The largest difference to torch that is let through: of sums of thousands of products the last digits differ."""
+LEAST_COSINE = 0.9999
+"""Of the vectors of a network whose weights are stored in half precision, with those in single precision."""
 
 
 class _Network(nn.Module):
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
-        self.network, self.head, self.classifier = backbone.network, backbone.head, backbone.classifier
+        self.lower, self.upper = _halves(backbone)
+        self.head, self.classifier = backbone.head, backbone.classifier
         self.register_buffer("mean", torch.tensor(backbone.mean))
         self.register_buffer("std", torch.tensor(backbone.std))
         self.mean: Tensor
@@ -36,10 +42,26 @@ class _Network(nn.Module):
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, ...]:
         x = (pixels.float() - self.mean) / self.std
-        feature_map = self.network(x.permute(0, 3, 1, 2))
+        lower = None if self.lower is None else self.lower(x.permute(0, 3, 1, 2))
+        feature_map = self.upper(x.permute(0, 3, 1, 2) if lower is None else lower)
         pooled = self.head(feature_map)
-        found = (feature_map.permute(0, 2, 3, 1), pooled)
-        return found if self.classifier is None else (*found, self.classifier(pooled))
+        classes = () if self.classifier is None else (self.classifier(pooled),)
+        kept = () if lower is None else (lower.permute(0, 2, 3, 1),)
+        return (feature_map.permute(0, 2, 3, 1), pooled, *classes, *kept)
+
+    @property
+    def outputs(self) -> list[str]:
+        """What it gives, by name."""
+        classes = ["classes"] if self.classifier is not None else []
+        return ["map", "pooled", *classes, *(["lower"] if self.lower is not None else [])]
+
+
+def _halves(backbone: Backbone) -> tuple[nn.Module | None, nn.Module]:
+    """The halves of a network that can be cut in two, else nothing and the whole."""
+    try:
+        return split_network(backbone)
+    except SeesayError:
+        return None, backbone.network
 
 
 def network_name(spec: FeatureSpec, precision: str) -> str:
@@ -55,22 +77,22 @@ def export_network(
     Args:
         spec: Which features.
         backbone: The network in torch.
-        out: The folder beside which weights lie.
+        out: Where the folder is made.
         photos: To compare both engines on, and to fit an int8 network to.
-        precision: `fp32` or `int8`.
+        precision: `fp32`; `fp16` for weights in half precision, computed with in single precision; or `int8`.
 
     Returns:
         What network.json says.
 
     Raises:
-        SeesayError: The graph and torch differ by more than `LIMIT`. An int8 network says by how much it differs.
+        SeesayError: The graph and torch differ by more than `LIMIT`, or in half precision vectors turn by more than
+            `LEAST_COSINE` allows. An int8 network says by how much it differs.
     """
     folder = out / network_name(spec, precision)
     module = _Network(backbone).eval()
-    outputs = ["map", "pooled", *(["classes"] if backbone.classifier is not None else [])]
     pixels = torch.zeros(2, backbone.size, backbone.size, 3, dtype=torch.uint8)
-    free = dict.fromkeys(("pixels", *outputs), ("n",))
-    written = trace(module, Graph("network", module.forward, {"pixels": pixels}, outputs, free))
+    free = dict.fromkeys(("pixels", *module.outputs), ("n",))
+    written = trace(module, Graph("network", module.forward, {"pixels": pixels}, module.outputs, free))
     for node in written.graph.node:
         node.ClearField("doc_string")
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,11 +100,12 @@ def export_network(
     about: dict[str, Any] = {**spec.describe(), "opset": OPSET, "precision": precision}
     with replace_atomically(folder / "network.onnx") as temporary:
         temporary.write_bytes(written.SerializeToString())
-        if precision == "int8":
+        if precision != "fp32":
             with tempfile.TemporaryDirectory() as scratch:
                 rounded = Path(scratch) / "network.onnx"
-                quantise(temporary, rounded, views)
-                about["cosine"] = round(float(cosines(temporary, rounded, views).mean()), 4)
+                _round(written, temporary, rounded, views, precision)
+                alike = cosines(temporary, rounded, views)
+                about["cosine"] = {"mean": round(float(alike.mean()), 6), "least": round(float(alike.min()), 6)}
                 temporary.write_bytes(rounded.read_bytes())
     about["bytes"] = (folder / "network.onnx").stat().st_size
     _write(folder, about)
@@ -92,8 +115,25 @@ def export_network(
         raise SeesayError(
             f"the graph of {spec.backbone} differs from torch by {about['difference']:.1e}", allowed=f"{LIMIT:.0e}"
         )
+    if precision == "fp16" and about["cosine"]["least"] < LEAST_COSINE:
+        (folder / "network.json").unlink()
+        raise SeesayError(
+            f"half precision turns a vector of {spec.backbone}: its cosine is {about['cosine']['least']}",
+            allowed=f"at least {LEAST_COSINE}",
+            hint="--precision fp32",
+        )
     _write(folder, about)
     return about
+
+
+def _round(
+    graph: onnx.ModelProto, source: Path, target: Path, views: Sequence[NDArray[np.uint8]], precision: str
+) -> None:
+    if precision == "int8":
+        quantise(source, target, views)
+        return
+    store_in_half(graph)
+    target.write_bytes(graph.SerializeToString())
 
 
 @torch.inference_mode()
@@ -101,11 +141,11 @@ def _compare(network: Network, backbone: Backbone, views: NDArray[np.uint8]) -> 
     largest = 0.0
     for some in (views[:1], views):
         maps, vectors = backbone(torch.from_numpy(some))
-        pairs = list(zip((maps, vectors), network.run(some)[:2], strict=True))
-        classes = network.run(some)[2]
-        if backbone.classifier is not None and classes is not None:
-            pairs.append((backbone.classifier(vectors), classes))
-        largest = max(largest, *(float(np.abs(wanted.numpy() - found).max()) for wanted, found in pairs))
+        found = network.run(some)
+        pairs = [(maps, found["map"]), (vectors, found["pooled"])]
+        if backbone.classifier is not None:
+            pairs.append((backbone.classifier(vectors), found["classes"]))
+        largest = max(largest, *(float(np.abs(wanted.numpy() - given).max()) for wanted, given in pairs))
     return largest
 
 

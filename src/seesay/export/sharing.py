@@ -16,9 +16,11 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 
 from seesay.errors import SeesayError
+from seesay.layers.packing import ROWS, SCALE
 from seesay.runtime.folder import HALF, MODEL, WEIGHTS
 from seesay.runtime.tensors import Place, map_tensor, read_places
 
+_AXES = "axes_"
 _LARGEST = 1 << 16
 """Bytes of a constant that a graph may hold itself, such as which cells of a map make up which regions."""
 
@@ -58,10 +60,12 @@ def find_sources(model: torch.nn.Module, folder: Path, folders: Mapping[str, Pat
 def share_weights(graph: onnx.ModelProto, sources: Mapping[str, Source]) -> dict[str, str]:
     """Let a graph's initialisers point into weights files; give those that are shared: name → `WEIGHTS:TENSOR`."""
     shared: dict[str, str] = {}
-    casts = []
+    casts = _unpack(graph, sources)
     for initializer in graph.graph.initializer:
         name = initializer.name
         source = sources.get(name.removeprefix(MODEL))
+        if initializer.data_location == TensorProto.EXTERNAL:
+            continue  # a packed one
         if source is None or source.place.dtype != np.float16:
             if name.startswith(MODEL):
                 raise SeesayError(f"the graph holds the weight {name!r}, which no weights file has in half precision")
@@ -71,7 +75,7 @@ def share_weights(graph: onnx.ModelProto, sources: Mapping[str, Source]) -> dict
             raise SeesayError(f"{name} is {tuple(initializer.dims)} in the graph, {source.place.shape} in the weights")
         if source.weights:
             shared[name + HALF] = f"{source.weights}:{source.tensor}"
-        _point_to(initializer, source.place)
+        _point_to(initializer, source.place, name + HALF)
         if _is_used_whole(graph, name):
             casts.append(helper.make_node("Cast", [name + HALF], [name], to=TensorProto.FLOAT))
     for cast in reversed(casts):
@@ -83,11 +87,71 @@ def share_weights(graph: onnx.ModelProto, sources: Mapping[str, Source]) -> dict
     return shared
 
 
-def _point_to(initializer: TensorProto, place: Place) -> None:
-    shape, name = list(initializer.dims), initializer.name
+def store_in_half(graph: onnx.ModelProto) -> None:
+    """Keep a graph's matrices and kernels in half precision: half the file, and the same work once it is open."""
+    casts = []
+    for initializer in graph.graph.initializer:
+        numbers = numpy_helper.to_array(initializer)
+        if numbers.dtype == np.float32 and numbers.ndim > 1:  # biases take no room
+            name = initializer.name
+            initializer.CopyFrom(numpy_helper.from_array(numbers.astype(np.float16), name + HALF))
+            casts.append(helper.make_node("Cast", [name + HALF], [name], to=TensorProto.FLOAT))
+    for cast in reversed(casts):
+        graph.graph.node.insert(0, cast)
+
+
+def _unpack(graph: onnx.ModelProto, sources: Mapping[str, Source]) -> list[onnx.NodeProto]:
+    """Let the graph unpack matrices that the weights file holds as bytes (`seesay.layers.packing`).
+
+    Returns:
+        What has to be done before anything else, for matrices that are not only looked up row by row.
+    """
+    body = graph.graph
+    before: list[onnx.NodeProto] = []
+    packed = [each for each in body.initializer if each.name.removeprefix(MODEL) + ROWS in sources]
+    for n_axes in {0, *(len(each.dims) - 1 for each in packed)} if packed else ():
+        axes = np.arange(1, n_axes + 1) if n_axes else np.array([-1])
+        body.initializer.append(numpy_helper.from_array(axes.astype(np.int64), f"{_AXES}{n_axes}"))
+    for initializer in packed:
+        name, own, n_axes = initializer.name, initializer.name.removeprefix(MODEL), len(initializer.dims) - 1
+        rows, scale = name + ROWS, name + SCALE + HALF
+        _point_to(initializer, sources[own + ROWS].place, rows)
+        _point_to(body.initializer.add(), sources[own + SCALE].place, scale)
+        whole = False
+        for place in reversed(range(len(body.node))):
+            node = body.node[place]
+            if node.op_type == "Gather" and node.input[0] == name and _axis(node) == 0:
+                wanted, output = node.input[1], node.output[0]
+                found = [output + ROWS, output + SCALE]
+                looked_up = [
+                    helper.make_node("Gather", [source, wanted], [target])
+                    for source, target in zip((rows, scale), found, strict=True)
+                ]
+                body.node.remove(node)
+                for step in reversed([*looked_up, *_scaled(found[0], found[1], output, 0)]):
+                    body.node.insert(place, step)
+            elif name in _all_inputs([node]):
+                whole = True
+        if whole:
+            before += _scaled(rows, scale, name, n_axes)
+    return before
+
+
+def _scaled(rows: str, scale: str, output: str, n_axes: int) -> list[onnx.NodeProto]:
+    """Whole numbers times a scale for each row, which is followed by `n_axes` axes; 0 for rows that were looked up."""
+    parts = [output + part for part in (".whole", ".factor", ".column")]
+    return [
+        helper.make_node("Cast", [rows], [parts[0]], to=TensorProto.FLOAT),
+        helper.make_node("Cast", [scale], [parts[1]], to=TensorProto.FLOAT),
+        helper.make_node("Unsqueeze", [parts[1], f"{_AXES}{n_axes}"], [parts[2]]),
+        helper.make_node("Mul", [parts[0], parts[2]], [output]),
+    ]
+
+
+def _point_to(initializer: TensorProto, place: Place, name: str) -> None:
     initializer.Clear()
-    initializer.name, initializer.data_type = name + HALF, TensorProto.FLOAT16
-    initializer.dims.extend(shape)
+    initializer.name, initializer.data_type = name, helper.np_dtype_to_tensor_dtype(np.dtype(place.dtype))
+    initializer.dims.extend(place.shape)
     initializer.data_location = TensorProto.EXTERNAL
     for key, value in (("location", WEIGHTS), ("offset", place.offset), ("length", place.length)):
         entry = initializer.external_data.add()

@@ -20,6 +20,8 @@ import onnx
 import torch
 from torch import Tensor, nn
 
+from seesay.layers.packing import plain_state
+
 OPSET = 17
 """The operator set of every graph: the oldest that has all that is needed."""
 
@@ -64,7 +66,7 @@ def trace(model: nn.Module, graph: Graph) -> onnx.ModelProto:
         name: {place: free for place, free in enumerate(names) if free is not None}
         for name, names in graph.free.items()
     }
-    with ExitStack() as replaced, warnings.catch_warnings(), torch.no_grad():
+    with ExitStack() as replaced, warnings.catch_warnings(), torch.no_grad(), plain_state():
         warnings.simplefilter("ignore")
         for path, stand_in in graph.stand_ins.items():
             replaced.enter_context(patch(path, stand_in))
@@ -86,7 +88,7 @@ def trace(model: nn.Module, graph: Graph) -> onnx.ModelProto:
 
 @contextmanager
 def following_sizes() -> Iterator[None]:
-    """Let `len` of a tensor, inside of models and layers, be a size that the graph computes."""
+    """Let `len` of a tensor, inside of models, layers and excitation, be a size that the graph computes."""
 
     def size(thing: Any) -> Any:
         return thing.shape[0] if isinstance(thing, Tensor) else type(thing).__len__(thing)
@@ -94,7 +96,7 @@ def following_sizes() -> Iterator[None]:
     modules = [
         module
         for name, module in list(sys.modules.items())
-        if name.startswith(("seesay.models.", "seesay.layers.")) and "len" not in vars(module)
+        if name.startswith(("seesay.models.", "seesay.layers.", "seesay.excitation.")) and "len" not in vars(module)
     ]
     with ExitStack() as replaced:
         for module in modules:

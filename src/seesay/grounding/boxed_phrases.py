@@ -4,14 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from seesay.data import Collection, Item
 from seesay.errors import SeesayError
-from seesay.models.aligner import Aligner
-from seesay.models.base import without_dropout
+from seesay.runtime.protocol import Answering
 from seesay.text.tokens import token_spans
 
 READINGS = ("phrase", "sentence")
@@ -56,25 +53,23 @@ def _phrases_of(number: int, item: Item) -> Iterator[BoxedPhrase]:
             yield BoxedPhrase(number, phrase.sentence, span, text, phrase.kinds, np.array(boxes[phrase.chain]))
 
 
-@torch.inference_mode()
-def phrase_vectors(model: Aligner, collection: Collection, phrases: Sequence[BoxedPhrase], reading: str) -> Tensor:
+def phrase_vectors(
+    model: Answering, collection: Collection, phrases: Sequence[BoxedPhrase], reading: str
+) -> NDArray[np.float32]:
     """One vector a phrase, within a sentence the sum over its words: (n_phrases, D)."""
     if reading not in READINGS:
         raise SeesayError(f"phrases are read {reading!r}", allowed=READINGS)
     whole = reading == "sentence"
     texts = [collection.items[p.item].sentences[p.sentence] if whole else p.text for p in phrases]
     order = sorted(range(len(texts)), key=lambda place: len(texts[place].split()))
-    vectors: list[Tensor] = [torch.empty(0)] * len(texts)
-    with without_dropout(model):
-        for start in range(0, len(order), 256):
-            some = order[start : start + 256]
-            read = [texts[place] for place in some]
-            if not whole:
-                alone = model.encode_phrases(read)
-            else:
-                spans = [phrases[place].span for place in some]
-                states = model.encode_texts(read).states
-                alone = torch.stack([states[row, slice(*span)].sum(0) for row, span in enumerate(spans)])
-            for vector, place in zip(alone, some, strict=True):
-                vectors[place] = vector
-    return torch.stack(vectors)
+    found = []
+    for start in range(0, len(order), 256):
+        some = order[start : start + 256]
+        read = [texts[place] for place in some]
+        if not whole:
+            found.append(model.encode_phrases(read))
+        else:
+            states = model.encode_texts(read).states
+            found.append(np.stack([states[row, slice(*phrases[at].span)].sum(0) for row, at in enumerate(some)]))
+    vectors: NDArray[np.float32] = np.concatenate(found)[np.argsort(order)]
+    return vectors

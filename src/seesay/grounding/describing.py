@@ -14,25 +14,22 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from PIL import Image
 
-from seesay.captioning.captions import caption_images
+from seesay.captioning.captions import caption_encoded
 from seesay.captioning.sentences import Caption
 from seesay.captioning.settings import Settings
 from seesay.grounding import phrases as phrase_bank
 from seesay.grounding.heat import box_overlaps, heat_maps, salient_boxes
 from seesay.grounding.phrases import FoundPhrase, PhraseBank
 from seesay.grounding.tuned import grounding_of
-from seesay.images.features import Features
+from seesay.images.arrays import ImageFeatures
 from seesay.images.proposals import propose_regions
 from seesay.images.regions import Boxes
 from seesay.metrics.grounding import box_iou
-from seesay.models.aligner import Aligner
-from seesay.models.dvsa_captions import DVSACaptions, cut_regions
-from seesay.models.hmlstm import HMLSTM
+from seesay.runtime.protocol import Answering
+from seesay.system.extras import has
 from seesay.text.function_words import name_things
 from seesay.text.trees import noun_snippets, parse
 from seesay.text.vocabulary import END
@@ -94,7 +91,7 @@ class Retrieved:
 Region = TypeVar("Region", Described, Retrieved)
 
 
-def describe_boxes(describer: DVSACaptions, features: Features, boxes: Boxes) -> list[Described]:
+def describe_boxes(describer: Answering, features: ImageFeatures, boxes: Boxes) -> list[Described]:
     """A phrase for each of some regions of one picture, whose map is given; a sentence where no phrase was found."""
     captions = _write(describer, features, boxes)
     best = [next(iter(only_phrases(several)), several[0]) for several in captions]
@@ -102,7 +99,7 @@ def describe_boxes(describer: DVSACaptions, features: Features, boxes: Boxes) ->
 
 
 def describe_picture(
-    describer: DVSACaptions, aligner: Aligner, picture: Image.Image, *, n: int = 5, regions: str = "search-100"
+    describer: Answering, aligner: Answering, picture: Image.Image, *, n: int = 5, regions: str = "search-100"
 ) -> list[Described]:
     """Phrases for the salient regions of a picture, the best fitting first; no two are about the same thing.
 
@@ -114,7 +111,7 @@ def describe_picture(
         regions: Which to choose from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
     """
     features = describer.features([picture])
-    seen = features if aligner.feature_spec == describer.feature_spec else aligner.features([picture])
+    seen = features if aligner.feature_spec.name == describer.feature_spec.name else aligner.features([picture])
     boxes = _propose(picture, regions)
     salient = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
     captions = _write(describer, features, salient)
@@ -126,16 +123,18 @@ def describe_picture(
     return keep_different([region for region in rated if (region.fit or 0.0) >= FAINT * (rated[0].fit or 0.0)], n)
 
 
-def retrieve_boxes(model: HMLSTM, bank: PhraseBank, features: Features, boxes: Boxes, n: int = 3) -> list[Retrieved]:
+def retrieve_boxes(
+    model: Answering, bank: PhraseBank, features: ImageFeatures, boxes: Boxes, n: int = 3
+) -> list[Retrieved]:
     """n phrases for each of some regions of one picture, whose map is given."""
     found = phrase_bank.describe_boxes(model, bank, features, boxes, n)
     return [Retrieved(_edges(box), tuple(phrases)) for box, phrases in zip(boxes, found, strict=True)]
 
 
 def retrieve_picture(
-    model: HMLSTM,
+    model: Answering,
     bank: PhraseBank,
-    aligner: Aligner,
+    aligner: Answering,
     picture: Image.Image,
     *,
     n: int = 5,
@@ -154,7 +153,7 @@ def retrieve_picture(
         regions: Which to choose from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
     """
     features = model.features([picture])
-    seen = features if aligner.feature_spec == model.feature_spec else aligner.features([picture])
+    seen = features if aligner.feature_spec.name == model.feature_spec.name else aligner.features([picture])
     boxes = _propose(picture, regions)
     salient = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
     found = retrieve_boxes(model, bank, features, salient, n_phrases)
@@ -169,12 +168,14 @@ def _propose(picture: Image.Image, regions: str) -> Boxes:
     return fitting if len(fitting) else boxes
 
 
-@torch.inference_mode()
-def place_phrases(aligner: Aligner, features: Features, boxes: Boxes, phrases: Sequence[Caption]) -> list[Described]:
+def place_phrases(
+    aligner: Answering, features: ImageFeatures, boxes: Boxes, phrases: Sequence[Caption]
+) -> list[Described]:
     """Where in one picture phrases fit best, and how well, however long they are."""
     texts = aligner.encode_texts([phrase.text for phrase in phrases])
-    is_word = (texts.mask & (texts.words > END)).unsqueeze(-1)  # not what stands for a sentence as a whole
-    vectors = F.normalize((texts.states * is_word).sum(1), dim=-1)  # (n, D)
+    is_word = (texts.mask & (texts.words > END))[:, :, None]  # not what stands for a sentence as a whole
+    sums = np.where(is_word, texts.states, 0).sum(1)  # (n, D)
+    vectors = sums / np.linalg.norm(sums, axis=1, keepdims=True).clip(1e-12)
     best = box_overlaps(heat_maps(aligner, features, vectors), boxes, **grounding_of(aligner).rule).argmax(axis=1)
     fits = (vectors * aligner.encode_regions(features, boxes[best])[0]).sum(-1).tolist()
     return [
@@ -230,19 +231,25 @@ def _share(one: tuple[float, float, float, float], other: tuple[float, float, fl
 def only_phrases(captions: Sequence[Caption]) -> list[Caption]:
     """The captions that are whole and nothing but a noun phrase: they name something without telling what it does.
 
+    Where no parser is installed nobody can tell, and all that are whole are given.
+
     Example:
         >>> said = ("a dog", "a man in a red shirt", "two dogs play in the grass", "a dog is running", "it")
         >>> [caption.text for caption in only_phrases([Caption(text, tuple(text.split()), 0.0, True) for text in said])]
         ['a dog', 'a man in a red shirt']
     """
     whole = [caption for caption in captions if caption.finished]
+    if not has("parse"):
+        return whole
     trees = parse([caption.text for caption in whole])
     return [caption for caption, tree in zip(whole, trees, strict=True) if (0, len(tree.words)) in noun_snippets(tree)]
 
 
-def _write(describer: DVSACaptions, features: Features, boxes: Boxes) -> list[list[Caption]]:
+def _write(describer: Answering, features: ImageFeatures, boxes: Boxes) -> list[list[Caption]]:
+    if len(features) != 1:
+        raise ValueError(f"regions are described in one picture, not in {len(features)}")
     settings = Settings.of(describer, max_length=LONGEST)
-    return caption_images(describer, cut_regions(features, boxes), n_best=GUESSES, settings=settings)
+    return caption_encoded(describer, describer.encode_regions(features, boxes)[0], GUESSES, settings=settings)
 
 
 def _edges(box: NDArray[np.float32]) -> tuple[float, float, float, float]:

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
 from scipy.stats import spearmanr
 
 from seesay.errors import SeesayError
-from seesay.models.aligner import Aligner
-from seesay.models.base import without_dropout
+from seesay.runtime.protocol import Answering
 from seesay.text.tokens import tokenize
 from seesay.text.vocabulary import SPECIAL
 
@@ -31,9 +29,8 @@ class WordMagnitude:
     idf: float
 
 
-@torch.inference_mode()
 def word_magnitudes(
-    model: Aligner, sentences: Sequence[str], *, min_count: int = 5, batch: int = 256
+    model: Answering, sentences: Sequence[str], *, min_count: int = 5, batch: int = 256
 ) -> list[WordMagnitude]:
     """The words of sentences that a model knows, the longest first.
 
@@ -46,15 +43,14 @@ def word_magnitudes(
     sums: Counter[int] = Counter()
     counts: Counter[int] = Counter()
     order = sorted(range(len(sentences)), key=lambda place: len(sentences[place].split()))
-    with without_dropout(model):
-        for start in range(0, len(order), batch):
-            texts = model.encode_texts([sentences[place] for place in order[start : start + batch]])
-            is_word = texts.mask & (texts.words >= len(SPECIAL) - 1)  # unknown words count towards the average
-            lengths = texts.states.norm(dim=-1).masked_fill(~is_word, 0)  # (n, T)
-            lengths = lengths * is_word.sum(1, keepdim=True) / lengths.sum(1, keepdim=True).clamp(min=1e-12)
-            for word, length in zip(texts.words[is_word].tolist(), lengths[is_word].tolist(), strict=True):
-                sums[word] += length
-                counts[word] += 1
+    for start in range(0, len(order), batch):
+        texts = model.encode_texts([sentences[place] for place in order[start : start + batch]])
+        is_word = texts.mask & (texts.words >= len(SPECIAL) - 1)  # unknown words count towards the average
+        lengths = np.where(is_word, np.linalg.norm(texts.states, axis=-1), 0)  # (n, T)
+        lengths = lengths * is_word.sum(1, keepdims=True) / lengths.sum(1, keepdims=True).clip(1e-12)
+        for word, length in zip(texts.words[is_word].tolist(), lengths[is_word].tolist(), strict=True):
+            sums[word] += length
+            counts[word] += 1
     n_with = Counter(word for sentence in sentences for word in set(tokenize(sentence)))
     words = model.vocabulary.words
     found = [

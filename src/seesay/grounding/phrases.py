@@ -14,16 +14,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from seesay.errors import SeesayError
-from seesay.images.features import Features
+from seesay.images.arrays import Floats, ImageFeatures
 from seesay.images.regions import Boxes
-from seesay.models.base import without_dropout
-from seesay.models.hmlstm import HMLSTM
-from seesay.models.pretrained import find, load_kind
+from seesay.models.weights import find
+from seesay.runtime.protocol import Answering
 from seesay.system.files import replace_atomically
+from seesay.system.reading import SETTINGS, parse_json, read_regular
 from seesay.text.trees import Tree, parse
 
 PHRASES = "phrases.json"
@@ -64,7 +63,7 @@ class PhraseBank:
     """
 
     texts: tuple[str, ...]
-    vectors: Tensor
+    vectors: Floats
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -122,7 +121,7 @@ def read_phrases(path: Path) -> list[Phrase]:
         SeesayError: The file is not there, or is no such list.
     """
     try:
-        rows = json.loads(path.read_bytes())
+        rows = parse_json(read_regular(path, SETTINGS))
         return [Phrase(Tree.from_json(json.dumps(tree)), int(count)) for count, tree in rows]
     except OSError as error:
         raise SeesayError(
@@ -133,8 +132,7 @@ def read_phrases(path: Path) -> list[Phrase]:
         raise SeesayError(f"{path} holds no phrases: {error}", hint="train the weights again") from error
 
 
-@torch.inference_mode()
-def build_bank(model: HMLSTM, phrases: Sequence[Phrase], *, batch: int = 256) -> PhraseBank:
+def build_bank(model: Answering, phrases: Sequence[Phrase], *, batch: int = 256) -> PhraseBank:
     """Encode phrases.
 
     Raises:
@@ -143,11 +141,10 @@ def build_bank(model: HMLSTM, phrases: Sequence[Phrase], *, batch: int = 256) ->
     if not phrases:
         raise SeesayError("there are no phrases to describe regions with", allowed="sentences that name something")
     texts = [phrase.text for phrase in phrases]
-    with without_dropout(model):
-        for phrase, text in zip(phrases, texts, strict=True):
-            model.remember(text, Tree.join("S", [phrase.tree]))
-        vectors = [model.encode_phrases(texts[start : start + batch]) for start in range(0, len(texts), batch)]
-    return PhraseBank(tuple(texts), torch.cat(vectors))
+    for phrase, text in zip(phrases, texts, strict=True):
+        model.remember(text, Tree.join("S", [phrase.tree]))
+    vectors = [model.encode_phrases(texts[start : start + batch]) for start in range(0, len(texts), batch)]
+    return PhraseBank(tuple(texts), np.concatenate(vectors))
 
 
 def has_phrases(name: str | Path) -> bool:
@@ -155,32 +152,34 @@ def has_phrases(name: str | Path) -> bool:
     return (find(name).folder / PHRASES).is_file()
 
 
-def load_bank(name: str | Path) -> tuple[HMLSTM, PhraseBank]:
-    """Trained weights that have vectors for phrases, and the bank of the sentences they learned from.
+def read_bank(model: Answering) -> PhraseBank:
+    """The bank of the sentences that a model's weights learned from.
 
     Raises:
-        SeesayError: The weights are of another kind, or there are no phrases beside them.
+        SeesayError: There are no phrases beside the weights.
     """
-    model = load_kind(name, HMLSTM, "has no vectors for phrases")
     assert model.weights is not None
-    return model, build_bank(model, read_phrases(model.weights.folder / PHRASES))
+    return build_bank(model, read_phrases(model.weights.folder / PHRASES))
 
 
-@torch.inference_mode()
 def describe_boxes(
-    model: HMLSTM, bank: PhraseBank, features: Features, boxes: Boxes, n: int = 5, *, diversity: float = DIVERSITY
+    model: Answering,
+    bank: PhraseBank,
+    features: ImageFeatures,
+    boxes: Boxes,
+    n: int = 5,
+    *,
+    diversity: float = DIVERSITY,
 ) -> list[list[FoundPhrase]]:
     """Phrases for each of some regions of one picture, whose map is given; see `describe_regions`."""
     if len(features) != 1:
         raise ValueError(f"regions are described in one picture, not in {len(features)}")
-    with without_dropout(model):
-        regions = model.encode_regions(features, boxes)[0]
+    regions = model.encode_regions(features, boxes)[0]
     return describe_regions(bank, regions, n, diversity=diversity)
 
 
-@torch.inference_mode()
 def describe_regions(
-    bank: PhraseBank, regions: Tensor, n: int = 5, *, diversity: float = DIVERSITY
+    bank: PhraseBank, regions: Floats, n: int = 5, *, diversity: float = DIVERSITY
 ) -> list[list[FoundPhrase]]:
     """The phrases that describe regions best, each adding something to those before it.
 
@@ -190,8 +189,8 @@ def describe_regions(
         diversity: d, from 0 (the best ones, however alike) to 1 (as unlike each other as can be).
 
     Example:
-        >>> bank = PhraseBank(("a dog", "a brown dog", "a ball"), torch.eye(3)[[0, 0, 1]])
-        >>> (found,) = describe_regions(bank, torch.tensor([[0.8, 0.6, 0.0]]), 2)
+        >>> bank = PhraseBank(("a dog", "a brown dog", "a ball"), np.eye(3, dtype=np.float32)[[0, 0, 1]])
+        >>> (found,) = describe_regions(bank, np.array([[0.8, 0.6, 0.0]], np.float32), 2)
         >>> [phrase.text for phrase in found]
         ['a dog', 'a ball']
     """
@@ -199,16 +198,16 @@ def describe_regions(
         raise SeesayError(f"{n} phrases at a diversity of {diversity:g}", allowed="one or more, at 0 to 1")
     described = []
     for scores in regions @ bank.vectors.T:  # (n_phrases,)
-        best = scores.topk(min(max(n, N_CONSIDERED), len(bank)))
-        vectors = bank.vectors[best.indices]
-        likeness = torch.full_like(best.values, -1.0)  # to the nearest of those that were chosen
-        free = torch.ones_like(best.values, dtype=torch.bool)
+        places = np.argsort(-scores, kind="stable")[: max(n, N_CONSIDERED)]
+        best, vectors = scores[places], bank.vectors[places]
+        likeness = np.full(len(best), -1.0)  # to the nearest of those that were chosen
+        free = np.ones(len(best), bool)
         found: list[FoundPhrase] = []
-        while len(found) < min(n, len(best.values)):
-            worth = (1 - diversity) * best.values - (diversity * likeness if found else 0)
-            place = int(worth.masked_fill(~free, float("-inf")).argmax())
+        while len(found) < min(n, len(best)):
+            worth = (1 - diversity) * best - (diversity * likeness if found else 0)
+            place = int(np.where(free, worth, -np.inf).argmax())
             free[place] = False
-            likeness = torch.maximum(likeness, vectors @ vectors[place])
-            found.append(FoundPhrase(bank.texts[int(best.indices[place])], float(best.values[place])))
+            likeness = np.maximum(likeness, vectors @ vectors[place])
+            found.append(FoundPhrase(bank.texts[places[place]], float(best[place])))
         described.append(found)
     return described

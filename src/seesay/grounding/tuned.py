@@ -1,11 +1,10 @@
 """The grounding settings of trained weights."""
 
-from seesay.models.base import Matcher
-from seesay.models.weights import tuned_table
+from seesay.models.weights import Trained, tuned_table
 from seesay.settings.grounding import GroundingSettings
 
 
-def grounding_of(model: Matcher) -> GroundingSettings:
+def grounding_of(model: Trained) -> GroundingSettings:
     """Those that dev has chosen for a model's weights, and the defaults where it has not."""
     table = tuned_table(model.weights, "grounding") if model.weights else None
     if table is None or model.weights is None:

@@ -4,7 +4,7 @@ The first layers of an ImageNet network see edges and textures, which language d
 are, and what they make of a photo is computed once: for EfficientNet-Lite2 at 260 pixels 17×17×120 half floats, 70 KB.
 Everything after them is small enough to learn on two cores.
 
-Kept in a `RowStore` under the digest of the picture's bytes, in a folder that names the network, its size and the
+Kept in a `RowStore` under the digest of the image's bytes, in a folder that names the network, its size and the
 digest of its weights. A row that is damaged is computed again; activations of another network lie in another folder.
 """
 
@@ -13,6 +13,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -91,7 +92,7 @@ def load_lower(spec: FeatureSpec) -> Lower:
             dynamo=False,
         )
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # several threads each run the session on pictures of their own
+    options.intra_op_num_threads = 1  # several threads each run the session on images of their own
     session = onnxruntime.InferenceSession(buffer.getvalue(), options, providers=["CPUExecutionProvider"])
 
     def run(pixels: NDArray[np.uint8]) -> Array:
@@ -116,7 +117,7 @@ class ActivationStore:
 
     def __init__(self, spec: FeatureSpec, *, root: Path | None = None) -> None:
         if spec.crop != "squash":
-            raise SeesayError(f"activations are kept of whole pictures, not of crop {spec.crop!r}", allowed="squash")
+            raise SeesayError(f"activations are kept of whole images, not of crop {spec.crop!r}", allowed="squash")
         self.spec = spec
         self.folder = (root or cache_dir() / "features") / spec.name / "lower"
         self._rows = RowStore(self.folder)
@@ -143,7 +144,7 @@ class ActivationStore:
             The content key of each path.
 
         Raises:
-            SeesayError: Pictures cannot be used, after all others are done; or the disk has too little room, before
+            SeesayError: Images cannot be used, after all others are done; or the disk has too little room, before
                 any work.
         """
         keys = {path: content_key(path) for path in dict.fromkeys(paths)}
@@ -174,7 +175,7 @@ class ActivationStore:
                 self._flush(waiting)
             if failures:
                 first = "; ".join(failures[:3])
-                raise SeesayError(f"{len(failures)} of {len(path_of)} pictures cannot be used: {first}")
+                raise SeesayError(f"{len(failures)} of {len(path_of)} photos cannot be used: {first}")
         return keys
 
     def _flush(self, waiting: list[tuple[str, Array]]) -> None:
@@ -209,7 +210,7 @@ def _require_room(folder: Path, n_bytes: int) -> None:
 
 
 class ActivationTable(FeatureTable):
-    """The stored activations of a list of pictures, read row by row."""
+    """The stored activations of a list of images, read row by row."""
 
     def __init__(self, store: ActivationStore, keys: Sequence[str]) -> None:
         self.activations = store
@@ -220,6 +221,20 @@ class ActivationTable(FeatureTable):
 
     def part(self, start: int, end: int) -> "ActivationTable":
         return ActivationTable(self.activations, self.keys[start:end])
+
+
+class BesideTable(FeatureTable):
+    """The features of a list of images with the activations of the lower half beside them."""
+
+    def __init__(self, features: FeatureTable, lower: ActivationTable) -> None:
+        self.features, self.lower = features, lower
+        self.keys = features.keys
+
+    def rows(self, indices: Sequence[int]) -> Features:
+        return replace(self.features.rows(indices), lower=self.lower.rows(indices).lower)
+
+    def part(self, start: int, end: int) -> "BesideTable":
+        return BesideTable(self.features.part(start, end), self.lower.part(start, end))
 
 
 def activations_of(

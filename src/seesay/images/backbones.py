@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
+from seesay.system.reading import open_regular
 from seesay.system.registry import Registry
 
 IMAGENET_MEAN, IMAGENET_STD = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
@@ -133,7 +134,7 @@ def weights_file(name: str, weights: Path | None = None) -> Path:
 @cache
 def file_digest(path: Path) -> str:
     """The sha256 of a file, in hex."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Work on many pictures, a few at a time, in threads: decoding and computing overlap without queues between them."""
+"""Work on many images, a few at a time, in threads: decoding and computing overlap without queues between them."""
 
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait

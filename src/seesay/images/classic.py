@@ -48,7 +48,7 @@ class Classic(nn.Module):
         return self.vector_of_map(self.features_map(x))
 
 
-class _Plain(Classic):
+class PlainNetwork(Classic):
     """Convolutions, one last pooling, fully connected layers: AlexNet and VGG.
 
     Without its classifier (weights that hold the convolutions only) the vector is the average of the map.
@@ -77,7 +77,7 @@ class _Plain(Classic):
         return vector
 
 
-def _alexnet() -> _Plain:
+def _alexnet() -> PlainNetwork:
     features = nn.Sequential(
         nn.Conv2d(3, 64, 11, stride=4, padding=2), nn.ReLU(), nn.MaxPool2d(3, 2),
         nn.Conv2d(64, 192, 5, padding=2), nn.ReLU(), nn.MaxPool2d(3, 2),
@@ -90,10 +90,10 @@ def _alexnet() -> _Plain:
         nn.Dropout(), nn.Linear(4096, 4096), nn.ReLU(),
         nn.Linear(4096, 1000),
     )  # fmt: skip
-    return _Plain(features, 6, classifier, fc7=6)
+    return PlainNetwork(features, 6, classifier, fc7=6)
 
 
-def _vgg(stages: tuple[tuple[int, ...], ...]) -> _Plain:
+def _vgg(stages: tuple[tuple[int, ...], ...]) -> PlainNetwork:
     layers: list[nn.Module] = []
     channels = 3
     for stage in stages:
@@ -106,7 +106,7 @@ def _vgg(stages: tuple[tuple[int, ...], ...]) -> _Plain:
         nn.Linear(4096, 4096), nn.ReLU(), nn.Dropout(),
         nn.Linear(4096, 1000),
     )  # fmt: skip
-    return _Plain(nn.Sequential(*layers), 7, classifier, fc7=5)
+    return PlainNetwork(nn.Sequential(*layers), 7, classifier, fc7=5)
 
 
 class _Bottleneck(nn.Module):

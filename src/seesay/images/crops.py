@@ -1,4 +1,4 @@
-"""Parts of pictures."""
+"""Parts of images."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 Box = Sequence[float] | NDArray[np.float32]
-"""Left, top, right, bottom, as fractions of the picture."""
+"""Left, top, right, bottom, as fractions of the image."""
 
 
 def cut_out(image: Image.Image, box: Box) -> Image.Image:
-    """The part of a picture inside a box, one pixel or more."""
+    """The part of an image inside a box, one pixel or more."""
     width, height = image.size
     left, top, right, bottom = (float(edge) for edge in box)
     x, y = min(int(left * width), width - 1), min(int(top * height), height - 1)

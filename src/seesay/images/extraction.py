@@ -1,28 +1,31 @@
-"""From picture files to stored features: computed once, resumable, read through memory maps."""
+"""From image files to stored features: computed once, resumable, read through memory maps."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-import torch
 from PIL import Image
 
 from seesay.errors import SeesayError
-from seesay.images.activations import activations_of
+from seesay.images.arrays import LOWER
 from seesay.images.batches import BATCH, work_in_batches
 from seesay.images.feature_store import SHARD as SHARD
+from seesay.images.feature_store import FeatureSource
 from seesay.images.feature_store import FeatureStore as FeatureStore
 from seesay.images.feature_store import FeatureTable as FeatureTable
 from seesay.images.feature_store import content_key as content_key
-from seesay.images.features import LOWER, FeatureSpec, compute
 from seesay.images.io import open_image
 from seesay.images.store import Array
 from seesay.system import remote
 from seesay.system.cluster import join
 from seesay.system.progress import Progress
+
+if TYPE_CHECKING:
+    from seesay.images.features import FeatureSpec
 
 
 @dataclass(frozen=True)
@@ -30,9 +33,9 @@ class Extraction:
     """What an extraction did.
 
     Attributes:
-        keys: The content key of each path, None where the picture could not be used.
-        failures: Why, by path; a picture that lies there twice is named twice.
-        n_computed: How many pictures went through the network in this run.
+        keys: The content key of each path, None where the image could not be used.
+        failures: Why, by path; an image that lies there twice is named twice.
+        n_computed: How many images went through the network in this run.
     """
 
     keys: dict[Path, str | None]
@@ -48,9 +51,9 @@ def extract(
     ray: str | None = None,
     on_progress: Progress | None = None,
 ) -> Extraction:
-    """Compute and store the features of every picture that the store does not hold.
+    """Compute and store the features of every image that the store does not hold.
 
-    Each worker thread decodes a few pictures and runs the network on them with one thread of its own, so that decoding
+    Each worker thread decodes a few images and runs the network on them with one thread of its own, so that decoding
     and computing overlap without queues between them. Shards are written as they fill up, also when interrupted: the
     same call goes on where it was.
 
@@ -64,7 +67,7 @@ def extract(
         try:
             keys[path] = content_key(path)
         except remote.UnreachableError:
-            raise  # it says nothing about the picture
+            raise  # it says nothing about the image
         except SeesayError as error:
             keys[path], failures[path] = None, error.what
     by_key = {key: path for path, key in keys.items() if key is not None}
@@ -119,23 +122,20 @@ def _compute_all(
             for outcomes in made:
                 yield from outcomes
         return
-    threads_before = torch.get_num_threads()
-    try:
-        work, alone = make(), partial(torch.set_num_threads, 1)
-        with closing(work_in_batches(todo, work, workers, prepare_thread=alone)) as finished:
-            for outcomes in finished:
-                yield from outcomes
-    finally:
-        torch.set_num_threads(threads_before)
+    work = make()
+    with (
+        store.spec.one_thread_each() as alone,
+        closing(work_in_batches(todo, work, workers, prepare_thread=alone)) as finished,
+    ):
+        for outcomes in finished:
+            yield from outcomes
 
 
 def _ready_to_compute(
-    spec: FeatureSpec, schemes: Sequence[str], *, alone: bool = False
+    spec: FeatureSource, schemes: Sequence[str], *, alone: bool = False
 ) -> Callable[[list[tuple[str, Path]]], list[Outcome]]:
-    """Load the network, and give what computes the features of a few pictures; `alone` in a process of its own."""
-    backbone = spec.load_backbone()
-    if alone:
-        torch.set_num_threads(1)
+    """What opens a few images and computes their features; `alone` in a process of its own."""
+    compute = spec.ready(schemes, alone=alone)
 
     def work(batch: list[tuple[str, Path]]) -> list[Outcome]:
         outcomes: list[Outcome] = []
@@ -148,7 +148,7 @@ def _ready_to_compute(
             except SeesayError as error:
                 outcomes.append((key, error))
         if opened:
-            rows = compute([image for _, image in opened], backbone, spec.crop, schemes)
+            rows = compute([image for _, image in opened])
             outcomes += [(key, {name: row[i] for name, row in rows.items()}) for i, (key, _) in enumerate(opened)]
         return outcomes
 
@@ -157,7 +157,7 @@ def _ready_to_compute(
 
 def features_of(
     paths: Sequence[Path],
-    spec: FeatureSpec,
+    spec: FeatureSource,
     outputs: Sequence[str] = ("pooled",),
     *,
     root: Path | None = None,
@@ -166,13 +166,17 @@ def features_of(
     """The features of all of `paths`, computed where the store does not hold them.
 
     Raises:
-        SeesayError: A picture cannot be used; the first few are named.
+        SeesayError: An image cannot be used; the first few are named.
     """
-    if tuple(outputs) == (LOWER,):
-        return activations_of(paths, spec, root=root, on_progress=on_progress)
+    if LOWER in outputs:
+        from seesay.images.activations import BesideTable, activations_of
+
+        lower = activations_of(paths, cast("FeatureSpec", spec), root=root, on_progress=on_progress)
+        others = [output for output in outputs if output != LOWER]
+        return BesideTable(features_of(paths, spec, others, root=root), lower) if others else lower
     store = FeatureStore(spec, root=root, outputs=outputs)
     extraction = extract(paths, store, on_progress=on_progress)
     if extraction.failures:
         first = "; ".join(list(extraction.failures.values())[:3])
-        raise SeesayError(f"{len(extraction.failures)} of {len(paths)} pictures cannot be used: {first}")
+        raise SeesayError(f"{len(extraction.failures)} of {len(paths)} photos cannot be used: {first}")
     return FeatureTable(store, [key for path in paths if (key := extraction.keys[path])])

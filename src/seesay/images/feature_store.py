@@ -1,24 +1,56 @@
 """Features on disk, under the digest of their image's bytes, and the features of a list of images."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from PIL import Image
 
 from seesay.errors import SeesayError
-from seesay.images.features import OUTPUTS, Features, FeatureSpec, check_outputs, pool_map
+from seesay.images.arrays import OUTPUTS, ImageFeatures, check_outputs, pool_map
 from seesay.images.store import Array, RowStore
 from seesay.system import remote
 from seesay.system.files import cache_dir, features_place
+from seesay.system.reading import PHOTO, open_regular
+
+if TYPE_CHECKING:
+    from seesay.images.features import Features
 
 SHARD = 256
 
 
+class FeatureSource(Protocol):
+    """What computes features: a network in torch (`seesay.images.features.FeatureSpec`), or its graph."""
+
+    @property
+    def name(self) -> str:
+        """A folder name that differs wherever the numbers would."""
+
+    @property
+    def crop(self) -> str:
+        """Which views of an image there are (`seesay.images.views.CROPS`)."""
+
+    @property
+    def pixels(self) -> int:
+        """The shorter side below which images must not be decoded."""
+
+    def ready(
+        self, schemes: Sequence[str] = (), *, alone: bool = False
+    ) -> Callable[[Sequence[Image.Image]], dict[str, Array]]:
+        """Load the network, and give what computes the features of a few images; `alone` in a process of its own."""
+
+    def one_thread_each(self) -> AbstractContextManager[Callable[[], None]]:
+        """Gives what each of several threads has to call before it computes."""
+
+
 def content_key(path: Path) -> str:
-    """The digest of a file's bytes: the same picture under another name has the same features."""
+    """The digest of a file's bytes: the same image under another name has the same features."""
     if remote.is_remote(path):
         return hashlib.sha256(remote.read(path)).hexdigest()[:32]
     try:
-        with path.open("rb") as file:
+        with open_regular(path, PHOTO) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()[:32]
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
@@ -31,7 +63,7 @@ class FeatureStore:
         root: By default where `SEESAY_FEATURES` says, else the cache. Features in object storage have a copy there.
     """
 
-    def __init__(self, spec: FeatureSpec, *, root: Path | None = None, outputs: Sequence[str] = ("pooled",)) -> None:
+    def __init__(self, spec: FeatureSource, *, root: Path | None = None, outputs: Sequence[str] = ("pooled",)) -> None:
         check_outputs(outputs, spec.crop)
         self.spec = spec
         self.outputs = tuple(outputs)
@@ -74,25 +106,34 @@ class FeatureStore:
 
 
 class FeatureTable:
-    """The stored features of a list of pictures, read row by row."""
+    """The stored features of a list of images, read row by row."""
 
     def __init__(self, store: FeatureStore, keys: Sequence[str]) -> None:
         self.store = store
         self.keys = list(keys)
-        # One vector a picture is small and asked for in every batch; the rest stays on disk, under the system's cache.
+        # One vector an image is small and asked for in every batch; the rest stays on disk, under the system's cache.
         self._pooled = store.read("pooled", self.keys)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def part(self, start: int, end: int) -> "FeatureTable":
-        """The table of some pictures that follow each other."""
+        """The table of some images that follow each other."""
         return FeatureTable(self.store, self.keys[start:end])
 
-    def rows(self, indices: Sequence[int]) -> Features:
-        """The features of some of the pictures, in the order asked for."""
+    def rows(self, indices: Sequence[int]) -> "Features":
+        """The features of some of the images, in the order asked for, as torch takes them."""
+        from seesay.images.features import Features
+
+        return Features.of(self._read(indices))
+
+    def arrays(self, indices: Sequence[int]) -> ImageFeatures:
+        """The same as plain arrays."""
+        return ImageFeatures.of(self._read(indices))
+
+    def _read(self, indices: Sequence[int]) -> dict[str, Array]:
         rows = {"pooled": self._pooled[list(indices)]}
         for output in self.store.outputs:
             if output != "pooled":
                 rows[output] = self.store.read(output, [self.keys[index] for index in indices])
-        return Features.of(rows)
+        return rows

@@ -5,8 +5,10 @@ the mean over any region or the map on any grid. What is kept is therefore the v
 looks at the same few regions of every image, the means over these, which take a fifth of the room.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +19,15 @@ from PIL import Image
 from torch import Tensor
 
 from seesay.errors import SeesayError
+from seesay.images.arrays import LOWER as LOWER
+from seesay.images.arrays import OUTPUTS as OUTPUTS
+from seesay.images.arrays import ImageFeatures, Rows, pool_map
 from seesay.images.backbones import Backbone, file_digest, find_network, load_backbone, weights_file
-from seesay.images.regions import fixed_regions, region_weights
+from seesay.images.regions import region_weights
 from seesay.images.store import Array
 from seesay.images.views import CROPS, short_side
 from seesay.images.views import preprocess as preprocess
-
-LOWER = "lower"
-"""What a model asks for whose upper half of the network is its own (`seesay.images.activations`)."""
-OUTPUTS = ("pooled", "map")
-"""What a network gives. Besides, the name of a region scheme (`windows-20`) stands for the means over its regions."""
+from seesay.system import ranges
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class FeatureSpec:
                 f"{self.backbone} comes with its own weights, not {self.weights}",
                 allowed="weights for a network that comes without any, such as vgg16",
             )
+        if not 0 <= self.size <= ranges.SIDE:
+            raise SeesayError(f"an input of {self.size} pixels", allowed=f"up to {ranges.SIDE:,} pixels, 0 for its own")
         if self.size == 0:
             object.__setattr__(self, "size", network.size)
 
@@ -101,6 +104,22 @@ class FeatureSpec:
         _ = self.digest  # which refuses other weights
         return load_backbone(self.backbone, size=self.size, weights=self._weights_path)
 
+    def ready(self, schemes: Sequence[str] = (), *, alone: bool = False) -> Callable[[Sequence[Image.Image]], Rows]:
+        """Load the network, and give what computes the features of a few images; `alone` in a process of its own."""
+        backbone = self.load_backbone()
+        if alone:
+            torch.set_num_threads(1)
+        return partial(compute, backbone=backbone, crop=self.crop, schemes=schemes)
+
+    @contextmanager
+    def one_thread_each(self) -> Iterator[Callable[[], None]]:
+        """Gives what each of several threads has to call so that torch takes no further ones for it."""
+        threads_before = torch.get_num_threads()
+        try:
+            yield partial(torch.set_num_threads, 1)
+        finally:
+            torch.set_num_threads(threads_before)
+
     def describe(self) -> dict[str, str | int]:
         """What travels with weights that were trained on these features."""
         described = asdict(replace(self, weights=""))
@@ -108,24 +127,9 @@ class FeatureSpec:
         return {**described, "digest": self.digest}
 
 
-def check_outputs(outputs: Sequence[str], crop: str = "squash") -> None:
-    """Refuse outputs that nothing can give."""
-    for output in outputs:
-        if output not in OUTPUTS:
-            try:
-                fixed_regions(output)
-            except SeesayError as error:
-                raise SeesayError(
-                    f"there is no output {output!r}",
-                    allowed=f"{', '.join(OUTPUTS)}, or a region scheme: {error.allowed}",
-                ) from error
-        if crop == "ten-crop" and output != "pooled":
-            raise SeesayError("ten crops have no common map", allowed="outputs pooled, or crop squash or mirror")
-
-
 def compute(
     images: Sequence[Image.Image], backbone: Backbone, crop: str = "squash", schemes: Sequence[str] = ()
-) -> dict[str, Array]:
+) -> Rows:
     """Features of opened images, without any store.
 
     Returns:
@@ -143,13 +147,6 @@ def compute(
         result["map"] = by_view.mean(1).numpy().astype(np.float16)
         result |= {scheme: pool_map(result["map"], scheme) for scheme in schemes}
     return result
-
-
-def pool_map(maps: Array, scheme: str) -> Array:
-    """The means of stored maps (n, h, w, C) over the regions of a scheme: (n, N, C)."""
-    means = Features.of({"pooled": maps[:, 0, 0], "map": maps}).regions(fixed_regions(scheme))
-    pooled: Array = means.numpy().astype(np.float16)
-    return pooled
 
 
 @dataclass(frozen=True)
@@ -181,6 +178,17 @@ class Features:
             for name, row in rows.items()
         }
         return cls(**tensors)
+
+    @classmethod
+    def of_arrays(cls, features: ImageFeatures) -> "Features":
+        """From what graphs take."""
+        parts = (features.pooled, features.map, features.parts, features.lower)
+        return cls(*(None if part is None else torch.from_numpy(part) for part in parts))  # type: ignore[arg-type]
+
+    def to_arrays(self) -> ImageFeatures:
+        """As graphs take them."""
+        given = {name: getattr(self, name) for name in ("pooled", "map", "parts", "lower")}
+        return ImageFeatures(**{name: part.float().numpy() for name, part in given.items() if part is not None})
 
     def __len__(self) -> int:
         return len(self.pooled)

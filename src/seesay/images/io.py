@@ -22,9 +22,11 @@ from PIL.WebPImagePlugin import WebPImageFile
 from seesay.errors import SeesayError
 from seesay.images.sources import ImageSource, as_source
 from seesay.system import remote
+from seesay.system.reading import PHOTO, read_regular
 
 FORMATS: Final = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "HEIC")
 MAX_PIXELS: Final = 100_000_000
+_LONGEST: Final = 1000  # of max_pixels, the share that is one side: a line of 90 million takes gigabytes to shrink
 
 _Opener = Callable[[BinaryIO], Image.Image]
 
@@ -99,14 +101,12 @@ def _open_file(path: Path) -> BinaryIO:
     if remote.is_remote(path):
         return BytesIO(remote.read(path))
     try:
-        # A pipe or a device could block or never end, so only regular files are opened at all.
-        if path.is_dir():
-            raise SeesayError(f"cannot open {path}: it is a folder", hint="give the picture inside it")
-        if path.exists() and not path.is_file():
-            raise SeesayError(f"cannot open {path}: not a regular file")
-        return path.open("rb")
+        return BytesIO(read_regular(path, PHOTO))
+    except IsADirectoryError as error:
+        raise SeesayError(f"cannot open {path}: it is a folder", hint="give the picture inside it") from error
     except OSError as error:
-        raise SeesayError(f"cannot open {path}: {(error.strerror or str(error)).lower()}") from error
+        hint = "give an address as text" if remote.looks_like_address(path) else None
+        raise SeesayError(f"cannot open {path}: {(error.strerror or str(error)).lower()}", hint=hint) from error
     except ValueError as error:
         raise SeesayError(f"cannot open {str(path)!r}: {error}") from error
 
@@ -179,7 +179,7 @@ def _heif_opener(name: str) -> _Opener:
 def _finish(image: Image.Image, name: str, max_pixels: int, at_least: int | None) -> Image.Image:
     """Decode an image of which only the header is known, stand it upright and make it RGB."""
     width, height = image.size
-    if width * height > max_pixels:
+    if width * height > max_pixels or max(width, height) > max_pixels // _LONGEST + _LONGEST:
         raise _too_large(name, f"{width} x {height}", max_pixels)
     if width * height == 0:
         raise SeesayError(f"cannot open {name}: it has no pixels ({width} x {height})")
@@ -197,7 +197,7 @@ def _finish(image: Image.Image, name: str, max_pixels: int, at_least: int | None
 def _too_large(name: str, size: str, max_pixels: int) -> SeesayError:
     return SeesayError(
         f"cannot open {name}: too large ({size})",
-        allowed=f"up to {max_pixels:,} pixels",
+        allowed=f"up to {max_pixels:,} pixels, {max_pixels // _LONGEST:,} of the longer side",
         hint="shrink the picture, or raise max_pixels if you trust it",
     )
 

@@ -1,7 +1,7 @@
-"""Candidate regions of many pictures, found once and kept.
+"""Candidate regions of many images, found once and kept.
 
-Fixed schemes cost nothing. Selective search takes a good tenth of a second a picture, so what it found is stored under
-the digest of the picture, beside the features.
+Fixed schemes cost nothing. Selective search takes a good tenth of a second an image, so what it found is stored under
+the digest of the image, beside the features.
 """
 
 import re
@@ -16,6 +16,7 @@ from seesay.images.extraction import SHARD, content_key
 from seesay.images.io import open_image
 from seesay.images.regions import Boxes, fixed_regions, selective_search
 from seesay.images.store import RowStore
+from seesay.system.extras import has
 from seesay.system.files import cache_dir
 from seesay.system.progress import Progress
 
@@ -23,7 +24,7 @@ _PIXELS = 256  # selective search works on 200
 
 
 def propose_regions(image: Image.Image, scheme: str) -> Boxes:
-    """The regions of an opened picture.
+    """The regions of an opened image.
 
     Args:
         scheme: `search-N` for selective search, or a scheme of `seesay.images.regions.fixed_regions`.
@@ -36,8 +37,22 @@ def propose_regions(image: Image.Image, scheme: str) -> Boxes:
     return fixed_regions(scheme) if n is None else selective_search(image, n)
 
 
+def available(scheme: str) -> tuple[str, tuple[str, ...]]:
+    """The scheme, or as many fixed windows where selective search is not installed; and what is to be told of that.
+
+    Example:
+        >>> available("windows-20")
+        ('windows-20', ())
+    """
+    n = searched(scheme)
+    if n is None or has("regions"):
+        return scheme, ()
+    told = f"boxes are chosen among {n} fixed windows: selective search needs pip install 'seesay[regions]'"
+    return f"windows-{n}", (told,)
+
+
 def searched(scheme: str) -> int | None:
-    """How many regions a scheme wants from selective search; None for one that is the same for all pictures."""
+    """How many regions a scheme wants from selective search; None for one that is the same for all images."""
     if found := re.fullmatch(r"search-(\d+)", scheme):
         return int(found[1])
     try:
@@ -50,16 +65,16 @@ def searched(scheme: str) -> int | None:
 def proposals_of(
     paths: Sequence[Path], scheme: str, *, root: Path | None = None, on_progress: Progress | None = None
 ) -> list[Boxes]:
-    """The regions of every picture, in the order of the paths.
+    """The regions of every image, in the order of the paths.
 
     Args:
-        paths: Pictures.
+        paths: Images.
         scheme: As for `propose_regions`.
         root: The folder of the store, where it is not the user's own.
-        on_progress: Called with the pictures that are done, and all.
+        on_progress: Called with the images that are done, and all.
 
     Raises:
-        SeesayError: A picture cannot be opened, or there is no such scheme.
+        SeesayError: An image cannot be opened, or there is no such scheme.
     """
     if searched(scheme) is None:
         return [fixed_regions(scheme)] * len(paths)

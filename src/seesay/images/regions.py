@@ -1,7 +1,7 @@
-"""Which parts of a picture a model looks at, and how a feature map is averaged over them.
+"""Which parts of an image a model looks at, and how a feature map is averaged over them.
 
-A region is a box: left, top, right, bottom as fractions of the picture's width and height. Every scheme gives an
-(N, 4) float32 array whose row 0 is the whole picture, so a model that wants one vector per picture takes row 0.
+A region is a box: left, top, right, bottom as fractions of the image's width and height. Every scheme gives an
+(N, 4) float32 array whose row 0 is the whole image, so a model that wants one vector per image takes row 0.
 
 Of many candidate boxes the few that are kept stand for all the others: each step takes the box that adds most to
 Σ_j side_j · max_i IoU(kept_i, candidate_j), where a candidate counts with its side √(width · height), since sentences
@@ -12,13 +12,16 @@ finds more of the annotated boxes (`benchmarks/quality/regions.py`).
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from PIL import Image
 
 from seesay.errors import SeesayError
+from seesay.system import ranges
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 Boxes = NDArray[np.float32]
 
@@ -26,11 +29,11 @@ _WHOLE: Final = np.array([[0.0, 0.0, 1.0, 1.0]])
 _WINDOW_GRID: Final = 8
 _N_WINDOWS: Final = (_WINDOW_GRID * (_WINDOW_GRID + 1) // 2) ** 2
 _NEAR_DUPLICATE: Final = 0.9  # IoU from which two boxes show the same
-_SMALLEST_SEARCHED: Final = 16  # pixels; thinner pictures are stretched, as fractions do not mind
+_SMALLEST_SEARCHED: Final = 16  # pixels; thinner images are stretched, as fractions do not mind
 
 
 def whole_and_grid(rows: int, columns: int) -> Boxes:
-    """The whole picture, then the cells of a grid row by row.
+    """The whole image, then the cells of a grid row by row.
 
     Example:
         >>> whole_and_grid(1, 2).tolist()
@@ -38,13 +41,15 @@ def whole_and_grid(rows: int, columns: int) -> Boxes:
     """
     if rows < 1 or columns < 1:
         raise SeesayError(f"a grid of {rows} x {columns} cells", allowed="one row and one column or more")
+    if rows * columns > ranges.CELLS:
+        raise SeesayError(f"a grid of {rows} x {columns} cells", allowed=f"up to {ranges.CELLS:,} cells")
     row, column = (index.ravel() for index in np.indices((rows, columns)))
     cells = np.stack([column / columns, row / rows, (column + 1) / columns, (row + 1) / rows], axis=1)
     return np.concatenate([_WHOLE, cells]).astype(np.float32)
 
 
 def windows(n: int = 20) -> Boxes:
-    """The whole picture and n - 1 fixed windows of many sizes and shapes.
+    """The whole image and n - 1 fixed windows of many sizes and shapes.
 
     The candidates are all 1,296 boxes whose corners lie on an 8 x 8 grid; which ones follows from geometry alone.
     `windows(10)` are the first ten rows of `windows(50)`.
@@ -59,7 +64,7 @@ def windows(n: int = 20) -> Boxes:
 
 
 def fixed_regions(scheme: str) -> Boxes:
-    """The boxes of a scheme that is the same for every picture, by the name under which configurations keep it.
+    """The boxes of a scheme that is the same for every image, by the name under which configurations keep it.
 
     Args:
         scheme: `whole`, `windows-N` (see `windows`), or `grid-RxC` (see `whole_and_grid`).
@@ -70,18 +75,18 @@ def fixed_regions(scheme: str) -> Boxes:
     """
     if scheme == "whole":
         return windows(1)
-    if found := re.fullmatch(r"windows-(\d+)", scheme):
+    if found := re.fullmatch(r"windows-([0-9]{1,9})", scheme):
         return windows(int(found[1]))
-    if found := re.fullmatch(r"grid-(\d+)x(\d+)", scheme):
+    if found := re.fullmatch(r"grid-([0-9]{1,9})x([0-9]{1,9})", scheme):
         return whole_and_grid(int(found[1]), int(found[2]))
     raise SeesayError(f"there is no region scheme {scheme!r}", allowed="whole, windows-N, grid-RxC")
 
 
-def selective_search(image: Image.Image, n: int = 20, *, working_side: int = 200) -> Boxes:
-    """The whole picture and the n - 1 selective search proposals that stand best for all of them.
+def selective_search(image: "Image.Image", n: int = 20, *, working_side: int = 200) -> Boxes:
+    """The whole image and the n - 1 selective search proposals that stand best for all of them.
 
     Selective search (Uijlings et al. 2013) in OpenCV's fast mode on a copy whose longer side has `working_side`
-    pixels. The same picture gives the same boxes. Where a picture has fewer proposals than asked for (a blank wall),
+    pixels. The same image gives the same boxes. Where an image has fewer proposals than asked for (a blank wall),
     fixed windows fill the rows, so there are always n.
     """
     if not 1 <= n <= _N_WINDOWS:
@@ -96,13 +101,14 @@ def selective_search(image: Image.Image, n: int = 20, *, working_side: int = 200
     return filled[np.sort(first)[:n]]
 
 
-def propose(image: Image.Image, *, working_side: int = 200) -> Boxes:
+def propose(image: "Image.Image", *, working_side: int = 200) -> Boxes:
     """All proposals of selective search, usually several hundred, as OpenCV gives them.
 
     OpenCV orders them by their height in the hierarchy times C's `rand()`, which nobody can seed from here: the boxes
     are the same each time, their order is not.
     """
     import cv2
+    from PIL import Image
 
     scale = working_side / max(image.size)
     width, height = (max(round(side * scale), _SMALLEST_SEARCHED) for side in image.size)
@@ -131,7 +137,7 @@ def region_weights(boxes: ArrayLike, height: int, width: int) -> Boxes:
         (N, height * width) weights whose rows sum to one.
 
     Raises:
-        SeesayError: A box is empty, reaches outside the picture, or is not a number.
+        SeesayError: A box is empty, reaches outside the image, or is not a number.
 
     Example:
         >>> region_weights([[0, 0, 1, 1], [0.125, 0, 0.625, 1]], height=1, width=4).tolist()
@@ -194,7 +200,7 @@ def _checked(boxes: ArrayLike) -> NDArray[np.float64]:
         row = int(np.argmin(fine))
         raise SeesayError(
             f"box {row} is {checked[row].tolist()}",
-            allowed="left < right and top < bottom, as fractions of the picture between 0 and 1",
+            allowed="left < right and top < bottom, as fractions of the image between 0 and 1",
         )
     return checked.clip(0, 1)
 

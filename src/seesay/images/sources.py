@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from seesay.errors import SeesayError
+from seesay.system import remote
 
 ImageSource = Path | str | bytes | bytearray | memoryview | IO[bytes] | NDArray[Any] | Image.Image
 """Everything that `seesay.open_image` opens."""
@@ -24,7 +25,7 @@ def as_source(source: ImageSource) -> Path | bytes | Image.Image:
     A file object is read from where it stands, and is not closed.
 
     Raises:
-        SeesayError: It is something else, or an array that is no picture.
+        SeesayError: It is something else, or an array that is no image.
 
     Example:
         >>> as_source("photo.jpg"), as_source(np.zeros((2, 3), np.uint8)).size
@@ -33,14 +34,14 @@ def as_source(source: ImageSource) -> Path | bytes | Image.Image:
     if isinstance(source, bytes | Path | Image.Image):
         return source
     if isinstance(source, str | os.PathLike):
-        return Path(source)
+        return remote.as_path(os.fspath(source))
     if isinstance(source, bytearray | memoryview):
         return bytes(source)
     if isinstance(source, np.ndarray):
         return _from_array(source)
     if isinstance(source, IOBase) or hasattr(source, "read"):
         return _from_file(source)
-    raise SeesayError(f"cannot open a picture from a {type(source).__name__}", allowed=ALLOWED)
+    raise SeesayError(f"cannot open an image from a {type(source).__name__}", allowed=ALLOWED)
 
 
 def _from_array(pixels: NDArray[Any]) -> Image.Image:
@@ -49,7 +50,7 @@ def _from_array(pixels: NDArray[Any]) -> Image.Image:
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
     if not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))) or 0 in pixels.shape:
-        raise SeesayError(f"an array of shape {shape} is no picture", allowed=allowed)
+        raise SeesayError(f"an array of shape {shape} is no image", allowed=allowed)
     if pixels.dtype != np.uint8:
         # Floats may mean 0 to 1 or 0 to 255: a guess would be wrong without anybody noticing.
         hint = "(255 * pixels).astype('uint8')" if pixels.dtype.kind == "f" else "pixels.astype('uint8')"

@@ -7,11 +7,13 @@ import torch
 from torch import Tensor
 
 from seesay.errors import SeesayError
+from seesay.system.reading import require_regular
 
 
 def read_state(path: Path) -> dict[str, Tensor]:
     """The tensors of a `.safetensors` or `.pth` state dict by name; nothing in it can run code."""
     try:
+        require_regular(path)
         if path.suffix == ".safetensors":
             from safetensors.torch import load_file
 

@@ -1,4 +1,4 @@
-"""Rows of numbers on disk, each under the digest of the picture it was made from.
+"""Rows of numbers on disk, each under the digest of the image it was made from.
 
 A store is a folder of shards. A shard is `ID.npy`, its rows in one array, beside `ID.json`, which names the rows and
 holds a checksum of each. The index is written last, and both files appear in one step, so a reader never meets half a

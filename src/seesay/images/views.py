@@ -1,4 +1,4 @@
-"""What of a picture a network is shown: a square, its mirror image, or ten crops."""
+"""What of an image a network is shown: a square, its mirror image, or ten crops."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ CROPS = ("squash", "mirror", "ten-crop")
 
 
 def preprocess(image: Image.Image, size: int, crop: str) -> NDArray[np.uint8]:
-    """The views of one picture: (1, size, size, 3) for `squash`, 2 views for `mirror`, 10 for `ten-crop`."""
+    """The views of one image: (1, size, size, 3) for `squash`, 2 views for `mirror`, 10 for `ten-crop`."""
     if crop != "ten-crop":
         view = np.asarray(image.resize((size, size), Image.Resampling.BICUBIC))
         return np.stack([view, view[:, ::-1]] if crop == "mirror" else [view])
@@ -23,5 +23,5 @@ def preprocess(image: Image.Image, size: int, crop: str) -> NDArray[np.uint8]:
 
 
 def short_side(size: int) -> int:
-    """Of the picture that ten crops are cut from: 256 where the network takes 224, as the papers do."""
+    """Of the image that ten crops are cut from: 256 where the network takes 224, as the papers do."""
     return round(size * 256 / 224)

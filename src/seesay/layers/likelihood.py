@@ -36,7 +36,7 @@ def log_likelihoods(
     bias: Tensor,
     *,
     project: Tensor | None = None,
-    self_normalised: bool = False,
+    normalised: bool = True,
     memory: int = MEMORY,
     on_progress: Progress | None = None,
 ) -> Tensor:
@@ -50,7 +50,7 @@ def log_likelihoods(
         weight: (V, d) of the softmax.
         bias: (V,)
         project: (d, M) from the activations to what the softmax reads, where that is not the same.
-        self_normalised: Take the logits for log-probabilities: no sum over the vocabulary.
+        normalised: Divide by the sum over the vocabulary; otherwise the logits are taken for log-probabilities.
         memory: Bytes for what is kept of a few pictures and all positions. It changes nothing in the result.
         on_progress: Called with the pairs of a position and a picture that are done, and with their number.
 
@@ -66,13 +66,13 @@ def log_likelihoods(
     shared = Prefixes.of(texts)
     if not len(images) or not len(shared.words):
         return scores
-    if project is not None and self_normalised:
+    if project is not None and not normalised:
         weight, project = weight @ project, None  # few words are asked for: cheaper than projecting every vector
     n_rows = max(1, min(CACHE, memory) // (images.shape[1] * images.element_size()))
     n_columns = max(1, min(CACHE, memory) // (n_rows * images.element_size()))
     # (V, d + 1): the bias is the weight of a 1. Without the sums it is added once, and the vectors lie close together.
-    words = weight if self_normalised else torch.cat([weight, bias.unsqueeze(1)], 1)
-    scorer = _Scorer(texts, shared, activation, words, project, not self_normalised, n_rows, n_columns)
+    words = torch.cat([weight, bias.unsqueeze(1)], 1) if normalised else weight
+    scorer = _Scorer(texts, shared, activation, words, project, normalised, n_rows, n_columns)
     # Several positions make up a block, so that it is nearly full whatever the number of pictures.
     most = max(1, min(n_rows // 4, memory // (len(shared.words) * images.element_size())))
     parts = images.tensor_split(math.ceil(len(images) / most))
@@ -84,7 +84,7 @@ def log_likelihoods(
             n_done += n_prefixes * len(part)
             if on_progress:
                 on_progress(n_done, n_total)
-        if self_normalised:
+        if not normalised:
             values += bias[shared.words].unsqueeze(1)
         rows.copy_(F.embedding_bag(shared.steps, values, shared.starts, mode="sum").t())
     return scores

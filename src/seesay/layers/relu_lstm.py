@@ -6,7 +6,7 @@
     h_t     = o ⊙ ReLU(c_t) = o ⊙ c_t
 
 The second ReLU does nothing, since c is a sum of products of numbers that are not negative. Excitation backprop
-(`seesay.explainers.excitation_lstm`) needs just that, and every number of the forward pass: `trace` gives them.
+(`seesay.excitation.lstm`) needs just that, and every number of the forward pass: `trace` gives them.
 
 Without tanh nothing bounds c. It stays calm by its start: U_g is a rotation, and gates begin half open but for the
 forget gate, which keeps. Gradients are still to be clipped.

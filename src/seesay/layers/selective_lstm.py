@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.layers.attention import ContextAttention, Side, unevenness
-from seesay.layers.pair_sides import Looked, PreparedSide, share_out, weighted_mean
+from seesay.layers.pair_sides import Looked, PreparedSide, Share, share_out, weighted_mean
 from seesay.layers.scratch import Scratch
 from seesay.layers.threads import map_in_threads
 from seesay.system.progress import Progress
@@ -64,6 +64,7 @@ class SelectiveLSTM(nn.Module):
     ) -> None:
         super().__init__()
         self.n_steps, self.hidden = n_steps, hidden
+        self.share: Share = share_out  # from saliences to attention; a measurement may put another in its place
         self.is_full = variant == "full"
         self.n_groups = similarity_dim // 2 if self.is_full else similarity_dim
         self.attends, self.has_context = variant in ("full", "att"), variant in ("full", "ctx")
@@ -84,7 +85,7 @@ class SelectiveLSTM(nn.Module):
         self.w_hs = nn.Linear(hidden, 1)
 
     @torch.no_grad()
-    def begin_as_cosine(self) -> None:
+    def initialise_as_cosine(self) -> None:
         """Let the score of the untrained layer rise with the mean of s_t, whatever else its random weights do.
 
         Where a' and w' come from a joint embedding, what that has learned is there from the first step of training on.
@@ -160,7 +161,7 @@ class SelectiveLSTM(nn.Module):
             chosen = side.context if self.has_context else weighted_mean(side.evenly, side.parts)
             return PreparedSide(side, side.parts, None, side.evenly, chosen)
         candidates, context = attention.prepare(side)
-        first = share_out(attention(candidates, context, None), side.mask)
+        first = self.share(attention(candidates, context, None), side.mask)
         return PreparedSide(side, candidates, context, first, weighted_mean(first, side.parts))  # Eq. 3
 
     def _run(
@@ -197,8 +198,8 @@ class SelectiveLSTM(nn.Module):
         context = None if images.context is None else images.context.unsqueeze(1)
         shapes = [(*h.shape[:2], *side.candidates.shape[1:]) for side in (images, texts)]
         out = [scratch.take("attention", h, *shape) if scratch else None for shape in shapes]
-        p = share_out(self.image_attention(of_images, context, h, out=out[0]), images.side.mask)
-        q = share_out(self.text_attention(texts.candidates, texts.context, h, out=out[1]), texts.side.mask)
+        p = self.share(self.image_attention(of_images, context, h, out=out[0]), images.side.mask)
+        q = self.share(self.text_attention(texts.candidates, texts.context, h, out=out[1]), texts.side.mask)
         return p, q
 
     def _select(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+import torch.nn.functional as F
 from torch import Tensor
 
 from seesay.images.features import Features
@@ -23,9 +24,22 @@ class Aligner(Matcher):
 
     boxes: Boxes
 
+    @property
+    def weighs_regions(self) -> bool:
+        """Whether it has learned how long the vectors of regions are: the longer, the more there is to say.
+
+        Where it has not, regions are compared by their directions (`unit_regions`).
+        """
+        return False
+
+    def unit_regions(self, features: Features, boxes: Boxes) -> Tensor:
+        """The vectors of any regions, of unit length where their lengths mean nothing: (n, N, D)."""
+        vectors = self.encode_regions(features, boxes)
+        return vectors if self.weighs_regions else F.normalize(vectors, dim=-1)
+
     @abstractmethod
     def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
-        """The vectors of any regions of images whose maps are given, the longer the more there is to say: (n, N, D).
+        """The vectors of any regions of images whose maps are given: (n, N, D).
 
         The regions that `encode_images` looks at (`boxes`) need no map where their means are given.
         """

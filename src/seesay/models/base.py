@@ -25,6 +25,7 @@ from seesay.models.hubness import Hubness, find_hubness, read_hubness
 from seesay.models.weights import Weights as Weights
 from seesay.system.progress import Progress
 from seesay.text.tokenizer import Tokenizer
+from seesay.text.tokens import LONGEST
 from seesay.text.vocabulary import END, PAD, START, Vocabulary
 
 Picture = Path | str | bytes | Image.Image
@@ -32,8 +33,6 @@ State = tuple[Tensor, ...]
 """What a captioner remembers between words: every tensor has one row for each sentence that is being written."""
 NORMALISATIONS = ("marginal", "mean-image", "none")
 """By what the likelihood of a sentence is divided before sentences are compared (m-RNN Eq. 7)."""
-LONGEST = 100
-"""Words of a sentence that are read; nobody's caption is longer, and a pasted book does not exhaust the memory."""
 
 
 class Matcher(nn.Module, Declared, ABC):
@@ -159,11 +158,16 @@ class Matcher(nn.Module, Declared, ABC):
             embedding.weight.data.copy_(torch.from_numpy(matrix))
         embedding.weight.data[PAD] = 0
 
-    def features(self, images: Sequence[Picture]) -> Features:
-        """Open images and run the backbone on them, one after the other, without any store."""
+    @property
+    def backbone(self) -> Backbone:
+        """The network that it looks through, loaded when it is first needed."""
         if not self._backbone:
             self._backbone.append(self.feature_spec.load_backbone())
-        backbone, spec = self._backbone[0], self.feature_spec
+        return self._backbone[0]
+
+    def features(self, images: Sequence[Picture]) -> Features:
+        """Open images and run the backbone on them, one after the other, without any store."""
+        backbone, spec = self.backbone, self.feature_spec
         rows = [compute([open_image(image, at_least=spec.pixels)], backbone, spec.crop) for image in images]
         return Features(*(torch.cat([torch.from_numpy(row[name]).float() for row in rows]) for name in rows[0]))
 
@@ -253,7 +257,12 @@ class Captioner(Matcher):
 
     def score_views(self, views: Tensor, sentences: Sequence[str]) -> Tensor:
         """How much likelier each sentence is for an image than for the mean training image: (n_images, n_texts)."""
-        return self.score(views[:, 0], self.encode_texts(sentences), normalise="mean-image")
+        return self.score(views[:, 0], self.encode_texts(sentences), **self.stage_options)
+
+    @property
+    def stage_options(self) -> dict[str, Any]:
+        """How it scores as a stage of search, which does not wait for sums over all words."""
+        return {"normalise": "mean-image", **({"softmax": "logits"} if self.self_normalise else {})}
 
     def predicted_rows(self, sentences: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
         """What is read, what is to be predicted after each of it, both padded (n, T), and the lengths (n,)."""

@@ -62,6 +62,7 @@ def write_card(about: Mapping[str, Any]) -> str:
     if pruned := about.get("pruned"):
         lines += [f"Words that were seen fewer than {pruned['min_count']} times were taken out after training.", ""]
     lines += card_lines(about)
+    lines += graph_lines(about)
     if figures := about.get("figures"):
         lines += ["## Measured", "", *_measured(figures)]
         lines += [f"`{kind.measured_by.format(name=about['name'])}` measures again.", ""]
@@ -80,7 +81,11 @@ def _ensemble_card(about: Mapping[str, Any]) -> str:
     members = ", ".join(f"`{member['name']}`" for member in about["members"])
     what = f"An ensemble: the standardised scores of {members}, weighted and added up."
     lines = [f"# {about['name']}", "", f"{what} This card is written from `config.json`.", ""]
-    return "\n".join([*lines, *card_lines(about)])
+    lines += card_lines(about)
+    if figures := about.get("figures"):
+        again = f"`seesay evaluate --ensemble {about['name']} --data DATA --split SPLIT` measures again."
+        lines += ["## Measured", "", *_measured(figures), again, ""]
+    return "\n".join(lines)
 
 
 def summarise(report: Mapping[str, Any]) -> str:
@@ -144,6 +149,29 @@ def _measured(figures: Mapping[str, Any]) -> list[str]:
         if "identification" in report:
             lines += [f"{key}: {summarise({'identification': report['identification']})}.", ""]
     return lines
+
+
+def graph_lines(about: Mapping[str, Any]) -> list[str]:
+    """The graphs that `seesay export` has written, in plain words."""
+    table = about.get("graphs")
+    if not table:
+        return []
+    stored = {"fp32": "single precision", "fp16": "half precision, computed with in single precision"}
+    absent = [f"- no graph `{name}`: {why}" for name, why in table["missing"].items()]
+    return [
+        "## Graphs",
+        "",
+        f"They run without torch, in ONNX Runtime: operator set {table['opset']}, with the weights of "
+        "model.safetensors. Their network, "
+        f"`{table['network']}`, has its weights in {stored.get(table['precision'], table['precision'])}. "
+        "The largest difference of each graph to torch, as a share of the largest number:",
+        "",
+        "| graph | difference |",
+        "| --- | --- |",
+        *(f"| {name} | {entry.get('difference', 0.0):.0e} |" for name, entry in table["files"].items()),
+        "",
+        *([*absent, ""] if absent else []),
+    ]
 
 
 def _decimals(value: float) -> str:

@@ -55,7 +55,7 @@ class DVSAConfig:
         cell: Of the recurrent network that gives words their context: `rnn`, `gru` or `lstm`.
         regions: A scheme of `seesay.images.regions.fixed_regions`; `whole` is the full-frame baseline.
         magnitudes: `balanced` within a sentence and an image; of `words` only, where regions score by their direction
-            and their lengths say only where to look (`encode_regions`); or `free`.
+            and no gradient has reached their lengths; or `free`.
         length_power: Scores are divided by the number of words to this power: 0 is the paper's sum, 1 the mean.
         sentence: Lay the sentence as a whole on the image as a whole, too.
         word_weight: What the words count for beside the sentence.
@@ -162,6 +162,10 @@ class DVSA(Aligner):
         if self.config.magnitudes == "words":
             return F.normalize(vectors, dim=-1)
         return vectors / self._average_length(vectors)
+
+    @property
+    def weighs_regions(self) -> bool:
+        return self.config.magnitudes != "words"
 
     def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
         own = self.W_m(self._parts(features))  # (n, N, D)

@@ -143,6 +143,13 @@ class DVSACaptions(Captioner):
         seen: Tensor = self.W_hi(self.image_dropout(regions))
         return seen
 
+    def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
+        """b_v of any regions of images whose maps are given, each beside the full frame: (n, N, embedding)."""
+        regions = features.regions(boxes)  # (n, N, C)
+        frames = features.pooled.unsqueeze(1).expand(-1, regions.shape[1], -1)
+        rows = Features(frames.flatten(0, 1), parts=regions.flatten(0, 1).unsqueeze(1))
+        return self.encode_images(rows).view(*regions.shape[:2], -1)
+
     def refine(self, images: Tensor) -> Tensor:
         return images
 

@@ -12,6 +12,7 @@ An ensemble is a weights folder whose config.json has the family `ensemble` and 
 """
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -28,6 +29,7 @@ from seesay.models.hubness import HUBNESS
 from seesay.models.pretrained import load
 from seesay.models.weights import ENSEMBLE, FORMAT, PACKAGED, Weights, check_digests, read_about
 from seesay.system.files import replace_atomically
+from seesay.system.reading import parse_json, read_text
 from seesay.system.tables import read_table
 
 Scores = NDArray[np.float32]
@@ -153,10 +155,26 @@ def is_ensemble(name: Path | str) -> bool:
         return False
 
 
+def find_ensemble(name: Path | str) -> Weights:
+    """The weights folder of an ensemble, for what is kept with it.
+
+    Raises:
+        SeesayError: It has none: these are names of members, or an ensemble.json of version 0.1.
+    """
+    path = _place_of(name)
+    if not is_ensemble(name) or not path.is_dir():
+        raise SeesayError(
+            f"{name} is not the folder of an ensemble, which could keep its figures",
+            hint=f"seesay tune FOLDER --members {name}, then --ensemble FOLDER",
+        )
+    return read_about(path)
+
+
 def _place_of(name: Path | str) -> Path:
     if str(name) == SHIPPED:
         return PACKAGED / ENSEMBLE
-    return PACKAGED / name if (PACKAGED / name / "config.json").is_file() else Path(name)
+    packaged = PACKAGED / name
+    return packaged if os.path.isfile(packaged / "config.json") else Path(name)  # noqa: PTH113 - takes any name
 
 
 def read_ensemble(name: Path | str) -> Ensemble:
@@ -169,9 +187,9 @@ def read_ensemble(name: Path | str) -> Ensemble:
         SeesayError: It cannot be read, describes no ensemble, or was chosen for other weights.
     """
     path = _place_of(name)
-    file = path / "config.json" if path.is_dir() else path
+    file = path / "config.json" if os.path.isdir(path) else path  # noqa: PTH112 - takes a name of any length
     try:
-        table = json.loads(file.read_text(encoding="utf-8"))
+        table = parse_json(read_text(file))
     except OSError as error:
         raise SeesayError(f"cannot read {file}: {error.strerror or error}", allowed=_ALLOWED) from error
     except (ValueError, RecursionError) as error:

@@ -38,9 +38,9 @@ from seesay.layers.sequences import Sequences
 from seesay.layers.tree_lstm import TreeLSTM
 from seesay.models._readings import Indices, Reader, Reading, phrase_nodes, plan_readings
 from seesay.models.aligner import Aligner
-from seesay.models.base import LONGEST
 from seesay.models.registry import register_model
 from seesay.system.tables import check_config
+from seesay.text.tokens import LONGEST
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import END, PAD, Vocabulary
 

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from seesay.errors import SeesayError
 from seesay.system.files import replace_atomically
+from seesay.system.reading import require_regular
 
 HUBNESS = "hubness.safetensors"
 """The file in the folder of the weights."""
@@ -101,6 +102,7 @@ def read_hubness(path: Path, dim: int) -> Hubness:
         SeesayError: The file cannot be read, or is about something else.
     """
     try:
+        require_regular(path)
         tensors = {name: tensor.float() for name, tensor in load_file(path).items()}
         images, texts = (Clusters(tensors[f"{side}s"], tensors[f"{side}_shares"]) for side in ("image", "text"))
         temperature = float(tensors["temperature"])

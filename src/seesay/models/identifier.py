@@ -6,7 +6,7 @@
     P(match) = σ(w · h_T + b)
 
 Trained with cross-entropy on pairs of which half do not belong together; convolutions stay fixed. Nothing between the
-network's last map and h_T is negative, which excitation backprop (`seesay.explainers.excitation_match`) requires.
+network's last map and h_T is negative, which excitation backprop (`seesay.excitation.match`) requires.
 
 Where the paper is silent: the FC and the layer of the words end in a ReLU, for that reason; the FC is batch-normalised,
 which is a linear layer again after training; word vectors start as GloVe, or as those of a joint embedding, and are

@@ -7,7 +7,8 @@
     y(t) = softmax of the words over m(t)
 
 The image enters at the multimodal layer only, so what a sentence says is read once for all images. P(w | I) finds
-images, P(w | I) / P(w) finds sentences (Eq. 7); among the images of one sentence the two give the same order.
+images, P(w | I) / P(w) finds sentences (Eq. 7); among the images of one sentence the two give the same order. Both are
+exact probabilities, divided by the sum over the vocabulary; `softmax="logits"` leaves that sum out.
 
 Where the paper is silent: layer II is linear; U_r starts orthogonal; the biases of the softmax start at the logarithms
 of the words' frequencies, as DVSA's do. Dropout is ours. In `visInRnn-both-shared` one V_I reaches the embedding layer
@@ -38,6 +39,8 @@ WIRINGS = (
 )  # fmt: skip
 """The seven of Table 9, and the language model without an image of Table 1."""
 CELLS = ("relu", "gru", "lstm")
+SOFTMAXES = ("exact", "logits")
+"""How `score` comes to the probability of a word: by Eq. 7's softmax, or without its sum over the vocabulary."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ class MRNNConfig:
         shared: m-RNN-shared: the softmax reads words off the embedding layer I, through one learned map.
         image_dim: Of the image's vector.
         n_marginal: Training images that stand for P(I) when sentences are normalised.
-        self_normalise: Weight of (log Z)² in training: where it is not 0, scores need no sum over the words.
+        self_normalise: Weight of (log Z)² in training: where it is not 0, `score` can leave out the sum over the
+            words (`softmax="logits"`), which is faster and ranks worse.
         dropout: On the embedding layer II and the multimodal layer.
         image_dropout: On the image's vector.
     """
@@ -258,11 +262,21 @@ class MRNN(Captioner):
         texts: Sequences,
         *,
         normalise: str = NORMALISATIONS[0],
+        softmax: str = SOFTMAXES[0],
         on_progress: Progress | None = None,
     ) -> Tensor:
-        """log P(w | I) − log P(w) (Eq. 7): (n_images, n_texts); `mean-image` is Kiros et al. 2014's way to P(w)."""
+        """log P(w | I) − log P(w) (Eq. 7): (n_images, n_texts); `mean-image` is Kiros et al. 2014's way to P(w).
+
+        Args:
+            softmax: `exact`, or `logits`: take logits for log-probabilities. For weights that were trained with
+                `self_normalise` that is an approximation, which costs no sum over the vocabulary.
+        """
         if normalise not in NORMALISATIONS:
             raise SeesayError(f"there is no normalisation {normalise!r}", allowed=NORMALISATIONS)
+        if softmax not in SOFTMAXES:
+            raise SeesayError(f"there is no softmax {softmax!r}", allowed=SOFTMAXES)
+        if softmax == "logits" and not self.config.self_normalise:
+            raise SeesayError("logits need weights that were trained with config.self_normalise", allowed="exact")
         if not self.can_score:
             raise SeesayError(
                 f"the wiring {self.config.wiring} has no scores of images and sentences",
@@ -273,7 +287,7 @@ class MRNN(Captioner):
         scores = log_likelihoods(
             torch.cat([images, others]), texts, g_, weight, bias,
             project=None if self.to_embedding is None else self.to_embedding.weight,
-            self_normalised=self.config.self_normalise > 0,
+            normalised=softmax == "exact",
             on_progress=on_progress,
         )  # fmt: skip
         likelihoods, reference = scores[: len(images)], scores[len(images) :]

@@ -22,6 +22,7 @@ from safetensors.torch import load_file, save_file
 from seesay.errors import SeesayError
 from seesay.images.backbones import file_digest
 from seesay.images.features import FeatureSpec
+from seesay.layers.packing import unpack_tensors
 from seesay.models.base import Captioner, Matcher, Weights
 from seesay.models.card import write_card
 from seesay.models.registry import family_class
@@ -31,8 +32,9 @@ from seesay.models.weights import PACKAGED as PACKAGED
 from seesay.models.weights import find as find
 from seesay.models.weights import installed as installed
 from seesay.models.weights import read_about as read_about
-from seesay.system.files import replace_atomically
+from seesay.system.files import cannot_write, replace_atomically
 from seesay.system.overrides import apply_overrides
+from seesay.system.reading import require_regular
 from seesay.system.tables import read_table
 from seesay.text.tokenizer import read_tokenizer
 
@@ -157,10 +159,12 @@ def load_tensors(model: torch.nn.Module, path: Path, without: Sequence[str] = ()
         without: Parts of the model that are not in the file.
     """
     try:
+        require_regular(path)
         tensors = load_file(path)
     except (OSError, SafetensorError) as error:
         raise SeesayError(f"cannot read the weights {path}: {error}") from error
     own = _tensors(model, without)
+    tensors = unpack_tensors(tensors, own)
     wanted = {name: tuple(tensor.shape) for name, tensor in own.items()}
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     if wanted != found:
@@ -203,8 +207,12 @@ def save(folder: Path, model: Matcher, about: dict[str, Any]) -> Weights:
         name: (tensor.half() if tensor.is_floating_point() else tensor).contiguous()
         for name, tensor in _tensors(model, without).items()
     }
-    with replace_atomically(folder / "model.safetensors") as temporary:
-        save_file(tensors, temporary)
+    path = folder / "model.safetensors"
+    with replace_atomically(path) as temporary:
+        try:
+            save_file(tensors, temporary)
+        except SafetensorError as error:  # as of a full disk
+            raise cannot_write(path, error, "make room on the disk") from error
     _write_text(folder / model.tokenizer.file_name, model.tokenizer.to_json())
     return write_about(folder, described)
 

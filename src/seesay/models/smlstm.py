@@ -178,7 +178,7 @@ class SMLSTM(Matcher):
         for embedding in (self.embedding, self.word_embedding):
             self.start_words(embedding, self.config.word_vectors, seed)
         if self.config.similarity == "product":
-            self.pairs.begin_as_cosine()
+            self.pairs.initialise_as_cosine()
         for key in self.starts_from:
             if getattr(self.config, key):
                 self._initialise_from(key)
@@ -267,19 +267,8 @@ class SMLSTM(Matcher):
         return (grid, grid) if grid else (height, width)
 
     def look(self, images: Tensor, texts: Sequences) -> Looked:
-        """What is looked at in every pair of a few images and a few sentences.
-
-        A step compares Σ_i p_i a_i with Σ_j q_j w_j (Eq. 3). Vectors are long where they say much, so what it takes of
-        a region is p_i |a_i|, and of a word q_j |w_j|: this is given, as shares of one.
-        """
-        both = sides(images, texts)
-        looked = self.pairs.look(*both)
-        regions, words = (side.parts.norm(dim=-1) for side in both)
-        return Looked(
-            looked.scores,
-            F.normalize(looked.regions * regions[:, None], p=1.0, dim=-1),
-            F.normalize(looked.words * words, p=1.0, dim=-1),
-        )
+        """The attention of every pair of a few images and a few sentences: p over regions and q over words (Eq. 2)."""
+        return self.pairs.look(*sides(images, texts))
 
 
 def sides(images: Tensor, texts: Sequences) -> tuple[Side, Side]:

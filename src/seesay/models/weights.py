@@ -1,14 +1,16 @@
 """Which trained weights there are and what their config.json says; for that nobody has to wait for torch."""
 
 import hashlib
-import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from seesay.errors import SeesayError
+from seesay.settings.doubt import Doubt
+from seesay.system.reading import open_regular, parse_json, read_text
 
 FORMAT = 1
 PACKAGED = Path(__file__).parents[1] / "weights"
@@ -16,11 +18,14 @@ ENSEMBLE = "ensemble"
 """The family of a folder that names other weights and has none of its own (`seesay.models.ensemble`)."""
 STEPS = {
     "prune": "pruned",
+    "vectors": "vectors",
     "hubness": "hubness",
     "cascade": "cascade",
     "calibration": "calibration",
     "captions": "captioning",
+    "confidence": "confidence",
     "grounding": "grounding",
+    "presence": "presence",
     "tags": "tags",
     "ensemble": "members",
 }
@@ -60,6 +65,14 @@ class Weights:
             raise SeesayError(f"cannot read the weights {path}: {error.strerror or error}") from error
 
 
+class Trained(Protocol):
+    """A model, of which it is asked where its weights came from."""
+
+    @property
+    def weights(self) -> Weights | None:
+        """None before it is trained."""
+
+
 def installed() -> list[Weights]:
     """The weights that came with the package, by name; an ensemble is none of its own."""
     folders = sorted(path.parent for path in PACKAGED.glob("*/config.json"))
@@ -68,8 +81,8 @@ def installed() -> list[Weights]:
 
 def find(name: str | Path) -> Weights:
     """The weights of a name that came with the package, or in a folder; nothing heavy is read."""
-    folder = PACKAGED / name if (PACKAGED / name / "config.json").is_file() else Path(name)
-    if not (folder / "config.json").is_file():
+    folder = PACKAGED / name if _is_file(PACKAGED / name / "config.json") else Path(name)
+    if not _is_file(folder / "config.json"):
         known = [weights.name for weights in installed()]
         raise SeesayError(
             f"there are no weights {str(name)!r}",
@@ -79,11 +92,15 @@ def find(name: str | Path) -> Weights:
     return read_about(folder)
 
 
+def _is_file(path: Path) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113 - takes a name of any length
+
+
 def read_about(folder: Path) -> Weights:
     """Read and check the config.json of a weights folder."""
     path = folder / "config.json"
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about = parse_json(read_text(path))
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
@@ -109,7 +126,7 @@ def weights_digest(folder: Path) -> str:
 
 @lru_cache(maxsize=64)
 def _digest(path: Path, changed: int, size: int) -> str:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -143,3 +160,9 @@ def check_digests(weights: Weights, section: str) -> None:
                 f"installed is {found[:12]}",
                 hint=f"seesay tune {weights.name} --only {step}",
             )
+
+
+def doubt_of(weights: Weights | None, section: str) -> Doubt | None:
+    """How sure weights may be of their answers: the table `confidence` or `presence`; None where there is none."""
+    table = tuned_table(weights, section) if weights else None
+    return Doubt.from_table(table, str(weights.folder / "config.json"), section) if weights and table else None

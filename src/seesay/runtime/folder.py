@@ -5,11 +5,10 @@ NAME.onnx         one for each verb, a few thousand bytes: the weights stay wher
 model.safetensors the weights
 vocabulary.json   the words
 
-Beside the folder lies that of the network (`network.onnx`, `network.json`), which several weights share.
+The network has a folder of its own (`network.onnx`, `network.json`): the package's, or one inside of this or beside it.
 """
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,8 @@ from seesay.errors import SeesayError
 from seesay.models.weights import Weights, find
 from seesay.runtime.graph_file import Stored, read_graph_file
 from seesay.runtime.tensors import Place, map_tensor, read_places
-from seesay.text.vocabulary import Vocabulary
+from seesay.system.reading import open_regular, parse_json, read_text
+from seesay.text.tokenizer import Tokenizer, read_tokenizer
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -43,6 +43,7 @@ class Session:
 
     session: "onnxruntime.InferenceSession"
     inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
     def __call__(self, arrays: Arrays) -> list[NDArray[Any]]:
         """What the graph gives, in the order of its outputs; arrays that it does not ask for are left out."""
@@ -63,20 +64,21 @@ class GraphFolder:
 
     def __init__(self, name: str | Path, *, threads: int = 1) -> None:
         self.weights: Weights = find(name)
+        self.export = f"seesay export {name}"
         self.folder, self.threads = self.weights.folder, threads
         self.origin = self.folder / "config.json"
         self._sessions: dict[str, Session] = {}
         if not isinstance(self.weights.about.get("graphs"), dict):
             raise SeesayError(
                 f"{self.weights.name} has no graphs, without which it needs torch",
-                hint=f"seesay export {self.weights.name} -o DIR",
+                hint=self.export,
             )
         self.table: dict[str, Any] = self.weights.about["graphs"]
         if self.table.get("opset") not in OPSETS or not isinstance(self.table.get("files"), dict):
             raise SeesayError(
                 f"{self.origin}: the graphs are written in operator set {self.table.get('opset')!r}",
                 allowed=", ".join(map(str, OPSETS)),
-                hint=f"seesay export {self.weights.name} -o DIR",
+                hint=self.export,
             )
 
     @property
@@ -85,21 +87,9 @@ class GraphFolder:
         return tuple(self.table["files"])
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The words, which have to be those that config.json was written for."""
-        path = self.folder / "vocabulary.json"
-        try:
-            vocabulary = Vocabulary.from_json(path.read_text(encoding="utf-8"), str(path))
-        except (OSError, UnicodeDecodeError) as error:
-            raise SeesayError(f"cannot read {path}: {error}") from error
-        wanted = self.weights.about.get("vocabulary")
-        if vocabulary.fingerprint() != wanted:
-            raise SeesayError(
-                f"{path} has the words {vocabulary.fingerprint()[:12]}, its config.json was written for "
-                f"{str(wanted)[:12]}",
-                hint="take both files from the folder of the same weights",
-            )
-        return vocabulary
+    def vocabulary(self) -> Tokenizer:
+        """The words or subwords, which have to be those that config.json was written for."""
+        return read_tokenizer(self.folder, fingerprint=str(self.weights.about.get("vocabulary")))
 
     @cached_property
     def places(self) -> dict[str, Place]:
@@ -132,7 +122,7 @@ class GraphFolder:
         found = read_graph_file(path)
         if file_digest(path) != entry.get("digest"):
             raise SeesayError(
-                f"the graph {path} is not the one that {self.origin.name} was written for", hint="seesay export"
+                f"the graph {path} is not the one that {self.origin.name} was written for", hint=self.export
             )
         check_opset(path, found.opset)
         shared: dict[str, NDArray[Any]] = {}
@@ -160,21 +150,25 @@ class GraphFolder:
             raise SeesayError(
                 f"the graph {path} does not fit {WEIGHTS}: {name} is {is_there} in the weights, {stored.shape} at "
                 f"{stored.offset} in the graph",
-                hint=f"seesay export {self.weights.name} -o DIR",
+                hint=self.export,
             )
+
+    def source_folder(self, source: str) -> Path:
+        """The folder of source weights: beside this one, or where they are installed."""
+        beside = self.folder.parent / Path(source).name
+        return beside if (beside / WEIGHTS).is_file() else find(source).folder
 
     def _shared(self, path: Path, source: str, tensor: str, stored: Stored) -> NDArray[Any]:
         """A tensor of source weights, which lie beside these or came with the package."""
         wanted = source_weights(self.weights.about).get(source)
         if wanted is None or Path(source).name != source:
             raise SeesayError(f"{self.origin} does not name {source!r} among its source weights")
-        beside = self.folder.parent / source
-        folder = beside if (beside / WEIGHTS).is_file() else find(source).folder
+        folder = self.source_folder(source)
         digest = file_digest(folder / WEIGHTS)
         if digest != wanted:
             raise SeesayError(
                 f"{self.weights.name} was trained on top of {source} {str(wanted)[:12]}, there is {digest[:12]}",
-                hint=f"seesay export {source} {self.weights.name} -o DIR",
+                hint=self.export,
             )
         place = read_places(folder / WEIGHTS).get(tensor)
         if place is None or place.shape != stored.shape:
@@ -210,7 +204,7 @@ def check_opset(path: Path, opset: int) -> None:
 def file_digest(path: Path) -> str:
     """The sha256 of a file, in hex."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
@@ -233,13 +227,14 @@ def open_session(path: Path, threads: int, shared: Arrays | None = None) -> Sess
         session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime has an exception of its own for every status, and none above them
         raise SeesayError(f"cannot open the graph {path}: {str(error)[:300]}", hint="seesay export") from error
-    return Session(session, tuple(given.name for given in session.get_inputs()))
+    inputs, outputs = session.get_inputs(), session.get_outputs()
+    return Session(session, tuple(each.name for each in inputs), tuple(each.name for each in outputs))
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object of a file."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(read_text(path))
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seesay.errors import SeesayError
+from seesay.system.reading import open_regular
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
@@ -45,7 +46,7 @@ def read_graph_file(path: Path) -> GraphFile:
         SeesayError: It cannot be read, is truncated, or is no ONNX graph.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
     except OSError as error:
         raise SeesayError(f"cannot read the graph {path}: {error.strerror or error}", hint="seesay export") from error

@@ -1,56 +1,30 @@
 """The verbs of a model, answered by its graphs."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from seesay.errors import SeesayError
-from seesay.images.io import open_image
-from seesay.images.regions import Boxes, fixed_regions, whole_and_grid
+from seesay.images.arrays import LOWER, OUTPUTS, Boxes, Floats, ImageFeatures
+from seesay.models.weights import PACKAGED
 from seesay.runtime.folder import GraphFolder
-from seesay.runtime.network import Floats, ImageFeatures, Network
-from seesay.text.vocabulary import PAD, UNKNOWN
+from seesay.runtime.protocol import Looked, Saliency, State, Texts
+from seesay.text.tokens import LONGEST
 
-Picture = Path | str | bytes | Image.Image
-State = tuple[Floats, ...]
-"""What a captioner remembers between words: every array has one row for each sentence that is being written."""
-LONGEST = 100
-"""Words of a sentence that are read."""
+if TYPE_CHECKING:  # opening pictures needs packages that a query does without
+    from seesay.runtime.network import Network
+    from seesay.text.tokenizer import Tokenizer
+    from seesay.text.trees import Tree
+    from seesay.text.vocabulary import Vocabulary
+
 GRAPH_OF = {"marginal": "score", "mean-image": "score-mean-image", "none": "likelihood"}
 """How a captioner's scores are normalised → the graph that does."""
-_OUTPUTS = ("pooled", "map")
 _N_IMAGES, _N_TEXTS = 64, 32  # of a block of pairs
 _MEMORY = 64 << 20  # bytes of the logits of a block, where a word's score is a sum over the vocabulary
-
-
-@dataclass(frozen=True)
-class Texts:
-    """Encoded sentences as rows of vectors, padded at the end.
-
-    Attributes:
-        states: (n, T, D) what is kept of each word.
-        words: (n, T) the words' numbers.
-        lengths: (n,) how many of the T count.
-    """
-
-    states: Floats
-    words: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def __getitem__(self, rows: slice | NDArray[np.intp]) -> "Texts":
-        """Some of the rows, without the padding that none of them needs."""
-        lengths = self.lengths[rows]
-        longest = int(lengths.max(initial=1))
-        return Texts(self.states[rows, :longest], self.words[rows, :longest], lengths)
 
 
 class Model:
@@ -63,13 +37,65 @@ class Model:
 
     def __init__(self, name: str | Path, *, threads: int = 0) -> None:
         self.graphs = GraphFolder(name)
-        self.about = self.graphs.weights.about
-        self.name = self.graphs.weights.name
+        self.weights = self.graphs.weights
+        self.about = self.weights.about
+        self.name = self.weights.name
         self.threads = threads
 
     @property
-    def vocabulary(self) -> Any:
+    def family(self) -> str:
+        return str(self.about["family"])
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The shape of the model."""
+        found: Mapping[str, Any] = self.about["config"]
+        return found
+
+    @property
+    def vocabulary(self) -> "Vocabulary":
+        """The words of a model that reads whole words."""
+        return cast("Vocabulary", self.graphs.vocabulary)
+
+    @property
+    def tokenizer(self) -> "Tokenizer":
+        """The words or subwords that it reads."""
         return self.graphs.vocabulary
+
+    @property
+    def temperature(self) -> float:
+        """What scores are divided by before a softmax over them says anything: the loss's own, as trained."""
+        return float(self.about.get("recipe", {}).get("loss", {}).get("temperature", 1.0))
+
+    @property
+    def explainers(self) -> tuple[str, ...]:
+        """The names of its explainers; the first is the default."""
+        return tuple(self.graphs.table.get("explainers", ()))
+
+    @property
+    def is_embedding(self) -> bool:
+        """Whether images and sentences are single vectors, and a score is their inner product."""
+        return bool(self.graphs.table.get("is_embedding", False))
+
+    @property
+    def feature_spec(self) -> "Network":
+        """The network that its features come from."""
+        return self.network
+
+    @property
+    def weighs_regions(self) -> bool:
+        """Whether the length of a region's vector says how much there is to say about it."""
+        return bool(self.graphs.table.get("weighs_regions", False))
+
+    @property
+    def calibration(self) -> tuple[float, float, float]:
+        """Of an identifier: temperature and offset of P(match), temperature of the choice among images."""
+        temperature, offset, choice = self.graphs.tensor("calibration").tolist()
+        return temperature, offset, choice
+
+    def can(self, verb: str) -> bool:
+        """Whether it answers `step` (writes captions), `regions`, `phrases`, `embed`, `look` or `saliency`."""
+        return self.is_embedding if verb == "embed" else verb in self.graphs.names
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -77,52 +103,89 @@ class Model:
         return tuple(self.graphs.table.get("outputs", ("pooled",)))
 
     @cached_property
-    def network(self) -> Network:
-        """The network whose features the model takes, exported beside the weights."""
+    def network(self) -> "Network":
+        """The network whose features the model takes: in the weights' own folder, or the package's."""
+        from seesay.runtime.network import Network
+
         name = str(self.graphs.table.get("network", ""))
         if not name or Path(name).name != name:
-            raise SeesayError(f"{self.graphs.origin} names the network {name!r}", allowed="a folder beside its own")
+            raise SeesayError(f"{self.graphs.origin} names the network {name!r}", allowed="the name of a folder")
         digest = str(self.about["features"].get("digest", ""))
-        return Network(self.graphs.folder.parent / name, digest=digest, threads=self.threads)
+        places = (self.graphs.folder, self.graphs.folder.parent, PACKAGED)
+        found = (place / name for place in places if (place / name / "network.json").is_file())
+        return Network(next(found, self.graphs.folder / name), digest=digest, threads=self.threads)
 
-    def features(self, images: Sequence[Picture]) -> ImageFeatures:
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        """The regions whose means it looks at; one scheme at most."""
+        return tuple(output for output in self.outputs if output not in (*OUTPUTS, LOWER))
+
+    def features(self, images: Sequence[Any]) -> ImageFeatures:
         """Open images and run the network on them, one after the other."""
-        schemes = [output for output in self.outputs if output not in _OUTPUTS]
-        rows = [self.network.features([open_image(image, at_least=self.network.pixels)], schemes) for image in images]
+        from seesay.images.io import open_image
 
-        def join(name: str) -> Floats | None:
-            own = [getattr(row, name) for row in rows]
-            return None if not own or own[0] is None else np.concatenate(own)
-
-        pooled = join("pooled")
-        if pooled is None:
+        network = self.network
+        rows = [network.features([open_image(image, at_least=network.pixels)], self.schemes) for image in images]
+        if not rows:
             raise SeesayError("there are no images", allowed="one or more")
-        return ImageFeatures(pooled, join("map"), join("parts"), join("classes"))
+        return ImageFeatures.join(rows)
 
     def encode_images(self, features: ImageFeatures) -> Floats:
         """What the model keeps of each image: (n, …)."""
-        given = {"pooled": features.pooled, "map": features.map, "parts": self._parts(features)}
+        given = {
+            "pooled": features.pooled,
+            "map": features.map,
+            "lower": features.lower,
+            "parts": self._parts(features),
+        }
         arrays = {name: array for name, array in given.items() if array is not None}
         found: Floats = self.graphs.open("images")(arrays)[0]
         return found
 
     def _parts(self, features: ImageFeatures) -> Floats | None:
-        schemes = [output for output in self.outputs if output not in _OUTPUTS]
-        if features.parts is None and schemes and features.map is not None:
-            return features.regions(fixed_regions(schemes[0]))
+        if features.parts is None and self.schemes and features.map is not None:
+            from seesay.images.regions import fixed_regions
+
+            return features.regions(fixed_regions(self.schemes[0]))
         return features.parts
+
+    def view(self, features: ImageFeatures) -> Floats:
+        """What search keeps of images for the stage that this model can be: (n, N, D)."""
+        encoded = self.encode_images(features)
+        return encoded[:, None] if encoded.ndim == 2 else encoded
+
+    def text_inputs(self, sentences: Sequence[str]) -> dict[str, NDArray[Any]]:
+        """What the graph `texts` reads: words, subwords, or both where an embedding stands beside the model."""
+        if "subwords" not in self.graphs.open("texts").inputs:
+            return self.word_rows(sentences)
+        reader: Any = self.tokenizer
+        subwords, mask = reader.rows(sentences)
+        own = {"subwords": np.asarray(subwords), "mask": np.asarray(mask)}
+        return own if self._beside is None else {**own, **self._beside.word_rows(sentences)}
+
+    @property
+    def caption_words(self) -> "Tokenizer":
+        """The words that captions taught: an embedding that stands beside it has counted them."""
+        return self.tokenizer if self._beside is None else self._beside.tokenizer
+
+    @cached_property
+    def _beside(self) -> "Model | None":
+        """The embedding whose vectors stand beside this model's."""
+        name = self.about["config"].get("beside")
+        return Model(self.graphs.source_folder(str(name))) if name else None
 
     def word_rows(self, sentences: Sequence[str]) -> dict[str, NDArray[np.int64]]:
         """The numbers of words, padded (n, T), and the lengths (n,); an empty sentence is one unknown word."""
-        rows = [self.vocabulary.encode(sentence)[:LONGEST] or [UNKNOWN] for sentence in sentences]
-        words = np.full((len(rows), max(map(len, rows))), PAD, np.int64)
+        tokenizer = self.tokenizer
+        rows = [tokenizer.encode(sentence)[:LONGEST] or [tokenizer.unknown] for sentence in sentences]
+        words = np.full((len(rows), max(map(len, rows))), tokenizer.pad, np.int64)
         for place, row in enumerate(rows):
             words[place, : len(row)] = row
         return {"words": words, "lengths": np.array([len(row) for row in rows], np.int64)}
 
     def encode_texts(self, sentences: Sequence[str]) -> Any:
         """What the model keeps of each sentence: an array of n rows, or `Texts`."""
-        found = self.graphs.open("texts")(self.word_rows(sentences or [""]))
+        found = self.graphs.open("texts")(self.text_inputs(sentences or [""]))
         encoded = found[0] if len(found) == 1 else Texts(*found)
         return encoded if sentences else encoded[:0]
 
@@ -131,12 +194,15 @@ class Model:
         found: Floats = self.graphs.open("phrases")(self.word_rows(phrases or [""]))[0]
         return found[: len(phrases)]
 
+    def remember(self, sentence: str, tree: "Tree") -> None:
+        """Take the tree of a sentence as it is given; no graph reads trees."""
+        raise SeesayError(f"{self.name} reads no trees", hint="seesay models")
+
     def encode_regions(self, features: ImageFeatures, boxes: Boxes) -> Floats:
         """The vectors of any regions of images whose maps are given: (n, N, D)."""
-        parts = self._parts(features)
-        if parts is None:
-            raise SeesayError(f"{self.name} does not look at regions", hint="seesay models")
-        found: Floats = self.graphs.open("regions")({"parts": parts, "means": features.regions(boxes)})[0]
+        session = self.graphs.open("regions")
+        given = {"pooled": features.pooled, "parts": self._parts(features), "means": features.regions(boxes)}
+        found: Floats = session({name: array for name, array in given.items() if array is not None})[0]
         return found
 
     def score(self, images: Floats, texts: Any, *, normalise: str = "marginal") -> Floats:
@@ -147,8 +213,10 @@ class Model:
         """
         if normalise not in GRAPH_OF:
             raise SeesayError(f"there is no normalisation {normalise!r}", allowed=GRAPH_OF)
-        names = self.graphs.names
-        session = self.graphs.open("look" if "look" in names else GRAPH_OF[normalise])
+        return self._score(images, texts, "look" if self.can("look") else GRAPH_OF[normalise])
+
+    def _score(self, images: Floats, texts: Any, graph: str) -> Floats:
+        session = self.graphs.open(graph)
         scores = np.zeros((len(images), len(texts)), np.float32)
         n_images, n_texts = self._block() if isinstance(texts, Texts) else (max(1, len(images)), max(1, len(texts)))
         order: Any = np.argsort(texts.lengths, kind="stable") if isinstance(texts, Texts) else np.arange(len(texts))
@@ -161,29 +229,48 @@ class Model:
                 scores[start : start + n_images, rows] = session({"images": block, **given})[0]
         return scores
 
+    def score_views(self, views: Floats, sentences: Sequence[str]) -> Floats:
+        """How well each sentence fits each image whose view (n, N, D) is given: (n_images, n_texts).
+
+        For a captioner: how much likelier it finds the sentence for an image than for the mean training image, by
+        logits alone where its weights were trained for that: a search does not wait for sums over all words.
+        """
+        texts = self.encode_texts(sentences)
+        images = views[:, 0] if self.can("step") or not isinstance(texts, Texts) else views
+        graphs = ("score-views", "score-mean-image", "look", "score")
+        given = np.ascontiguousarray(images, np.float32)
+        return self._score(given, texts, next(filter(self.can, graphs), "score"))
+
     def _block(self) -> tuple[int, int]:
         """Pictures and sentences that are compared at once."""
-        config = self.about["config"]
-        if "step" not in self.graphs.names or config.get("self_normalise"):
+        if "step" not in self.graphs.names:
             return _N_IMAGES, _N_TEXTS
         return max(1, _MEMORY // (4 * len(self.vocabulary))), 1
 
-    def match(self, images: Picture | Sequence[Picture], sentences: str | Sequence[str]) -> Floats:
-        """Score every sentence against every image: (n_images, n_texts)."""
-        pictures = [images] if isinstance(images, Path | str | bytes | Image.Image) else list(images)
+    def match(self, images: Any, sentences: str | Sequence[str]) -> Floats:
+        """Score every sentence against every image, one or several, as `features` takes them: (n_images, n_texts)."""
+        pictures = list(images) if isinstance(images, Sequence) and not isinstance(images, str | bytes) else [images]
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
         if not pictures or not texts:
             raise SeesayError("there is nothing to match", allowed="one or more images and sentences")
         return self.score(self.encode_images(self.features(pictures)), self.encode_texts(texts))
 
-    def heat_maps(self, features: ImageFeatures, phrases: Sequence[str]) -> NDArray[np.float64]:
-        """How well each cell of one image's map suits each phrase: (n, h, w)."""
-        if len(features) != 1 or features.map is None:
-            raise ValueError(f"heat maps are of one image with its map, not of {len(features)}")
-        _, height, width, _ = features.map.shape
-        cells = self.encode_regions(features, whole_and_grid(height, width)[1:])[0]  # (h · w, D)
-        heat: NDArray[np.float64] = (self.encode_phrases(phrases) @ cells.T).astype(np.float64)
-        return heat.reshape(len(phrases), height, width)
+    def embed(self, features: ImageFeatures, sentences: Sequence[str]) -> tuple[Floats, Floats]:
+        """One vector for each image and one for each sentence, the more alike the better they fit: (n, D), (m, D)."""
+        if not self.is_embedding:
+            raise SeesayError(f"{self.name} has no one vector for an image and a sentence", hint="seesay models")
+        return self.encode_images(features), self.encode_texts(sentences)
+
+    def look(self, images: Floats, texts: Texts) -> Looked:
+        """What a model that attends looks at in every pair of a few images and a few sentences."""
+        return Looked(*self.graphs.open("look")({"images": images, **vars(texts)}))
+
+    def saliency(self, features: ImageFeatures, sentences: Sequence[str], *, contrastive: bool) -> Saliency:
+        """What the match of every image with the sentence in the same place rests on (excitation backprop)."""
+        if features.map is None:
+            raise ValueError("an explanation needs the features' map")
+        given: dict[str, NDArray[Any]] = {"map": features.map, **self.word_rows(sentences)}
+        return Saliency(*self.graphs.open("saliency-contrastive" if contrastive else "saliency")(given))
 
     def start(self, images: Floats) -> State:
         """The state of a captioner before any word was read, one row for each encoded image."""
@@ -202,4 +289,9 @@ class Model:
     def refine(self, images: Floats) -> Floats:
         """What a captioner sees in encoded images, as vectors whose neighbours look alike to it: (n, D)."""
         found: Floats = self.graphs.open("refine")({"images": images})[0]
+        return found
+
+    def word_vectors(self) -> Floats:
+        """The vector of every word, near each other where a captioner uses words alike: (V, D)."""
+        found: Floats = self.graphs.open("words")({"words": np.arange(len(self.tokenizer))})[0]
         return found

@@ -1,8 +1,9 @@
 """Photos to features: the network's graph, and what is made of its map."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -10,45 +11,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from seesay.errors import SeesayError
-from seesay.images.regions import Boxes, fixed_regions, region_weights
+from seesay.images.arrays import Floats, ImageFeatures, Rows, pool_map
 from seesay.images.views import preprocess, short_side
 from seesay.runtime.folder import Session, check_opset, inside, open_session, read_json
 from seesay.runtime.graph_file import read_graph_file
 
-Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class ImageFeatures:
-    """The features of images, as `seesay.images.features.Features` has them for torch.
-
-    Attributes:
-        pooled: (n, D), one vector an image.
-        map: (n, h, w, C), the final map.
-        parts: (n, N, C), the means over the regions of a fixed scheme.
-        classes: (n, 1000), ImageNet's logits, where the network has them.
-    """
-
-    pooled: Floats
-    map: Floats | None = None
-    parts: Floats | None = None
-    classes: Floats | None = None
-
-    def __len__(self) -> int:
-        return len(self.pooled)
-
-    def regions(self, boxes: Boxes) -> Floats:
-        """The mean of the map over each region, fractions of the image (N, 4): (n, N, C)."""
-        if self.map is None:
-            raise ValueError("these features hold no map")
-        n, height, width, channels = self.map.shape
-        weights = region_weights(boxes, height, width)  # (N, h · w)
-        means: Floats = np.matmul(weights, self.map.reshape(n, height * width, channels))
-        return means
-
 
 class Network:
-    """An exported network, whose graph is opened with the first photo.
+    """An exported network, whose graph is opened with the first photo, and once in a process.
 
     Args:
         folder: That holds network.onnx and network.json.
@@ -59,14 +29,20 @@ class Network:
     def __init__(self, folder: Path, *, digest: str = "", threads: int = 0) -> None:
         self.folder, self.threads = folder, threads
         if not (folder / "network.json").is_file():
-            raise SeesayError(f"there is no exported network {folder}", hint="seesay export WEIGHTS -o DIR")
+            raise SeesayError(f"there is no exported network {folder}", hint="seesay export WEIGHTS")
         self.about = read_json(folder / "network.json")
         if digest and self.about.get("digest") != digest:
             raise SeesayError(
                 f"{folder} is the network {str(self.about.get('digest'))[:12]}, wanted is {digest[:12]}",
-                hint="seesay export WEIGHTS -o DIR",
+                hint="seesay export WEIGHTS",
             )
         self.size, self.crop = int(self.about["size"]), str(self.about["crop"])
+
+    @property
+    def name(self) -> str:
+        """A folder name that differs wherever features would, the same as torch's network has for the same ones."""
+        name = f"{self.about['backbone']}-{self.size}-{self.crop}-{str(self.about['digest'])[:12]}"
+        return name if self.about.get("precision", "fp32") == "fp32" else f"{name}-{self.about['precision']}"
 
     @property
     def pixels(self) -> int:
@@ -87,33 +63,63 @@ class Network:
         for stored in found.stored.values():
             if stored.location:
                 raise SeesayError(f"the graph {path} has numbers in {stored.location!r}", allowed="none elsewhere")
-        return open_session(path, self.threads)
+        status = path.stat()
+        return _open_once(path.resolve(), status.st_mtime_ns, status.st_size, self.threads)
 
-    def run(self, pixels: NDArray[np.uint8]) -> tuple[Floats, Floats, Floats | None]:
-        """The maps (n, h, w, C), vectors (n, D) and ImageNet's logits of views (n, H, W, 3)."""
-        found = self.session({"pixels": pixels})
-        return found[0], found[1], found[2] if len(found) > 2 else None
+    def with_threads(self, threads: int) -> "Network":
+        """The same with another number of threads."""
+        return self if threads == self.threads else Network(self.folder, threads=threads)
 
-    def features(self, images: Sequence[Image.Image], schemes: Sequence[str] = ()) -> ImageFeatures:
-        """Features of opened photos, rounded to half precision as they are where they are stored.
+    def run(self, pixels: NDArray[np.uint8]) -> dict[str, Floats]:
+        """`map` (n, h, w, C), `pooled` (n, D), and where the network has them `classes` and `lower`, of views."""
+        session = self.session
+        return dict(zip(session.outputs, session({"pixels": pixels}), strict=True))
+
+    def compute(self, images: Sequence[Image.Image], schemes: Sequence[str] = ()) -> Rows:
+        """Features of opened photos in half precision, as they are stored, by the name of their output.
 
         Args:
-            schemes: Regions whose means are wanted; one at most.
+            schemes: Regions whose means are wanted.
+
+        Returns:
+            `pooled` (n, D) and, but for `ten-crop`, `map` (n, h, w, C) and the regions (n, N, C) of each scheme.
         """
+        return self._compute(images, schemes)[0]
+
+    def features(self, images: Sequence[Image.Image], schemes: Sequence[str] = ()) -> ImageFeatures:
+        """Features of opened photos, rounded to half precision as they are in stores; one scheme at most."""
+        rows, beside = self._compute(images, schemes)
+        return replace(ImageFeatures.of(rows), classes=beside.get("classes"), lower=beside.get("lower"))
+
+    def _compute(self, images: Sequence[Image.Image], schemes: Sequence[str]) -> tuple[Rows, dict[str, Floats | None]]:
+        """What is stored of photos, and what is not: ImageNet's logits and the lower half's activations."""
         views = [preprocess(image, self.size, self.crop) for image in images]
         n, n_views = len(views), len(views[0])
-        maps, vectors, classes = self.run(np.concatenate(views))
-        pooled = _half(vectors.reshape(n, n_views, -1).mean(1))
+        given = self.run(np.concatenate(views))
+        maps, classes = given["map"], given.get("classes")
+        rows = {"pooled": given["pooled"].reshape(n, n_views, -1).mean(1).astype(np.float16)}
         logits = None if classes is None else classes.reshape(n, n_views, -1).mean(1)
         if self.crop == "ten-crop":
-            return ImageFeatures(pooled, classes=logits)
+            return rows, {"classes": logits}
         by_view = maps.reshape(n, n_views, *maps.shape[1:])
         if self.crop == "mirror":
             by_view = np.stack([by_view[:, 0], by_view[:, 1, :, ::-1]], 1)
-        found = ImageFeatures(pooled, _half(by_view.mean(1)), classes=logits)
-        parts = [_half(found.regions(fixed_regions(scheme))) for scheme in schemes]
-        return ImageFeatures(pooled, found.map, parts[0] if parts else None, logits)
+        rows["map"] = by_view.mean(1).astype(np.float16)
+        rows |= {scheme: pool_map(rows["map"], scheme) for scheme in schemes}
+        return rows, {"classes": logits, "lower": given.get("lower") if n_views == 1 else None}
+
+    def ready(self, schemes: Sequence[str] = (), *, alone: bool = False) -> Callable[[Sequence[Image.Image]], Rows]:
+        """Open the graph for one thread, and give what computes the features of a few images."""
+        single = self.with_threads(1)
+        _ = single.session
+        return partial(single.compute, schemes=tuple(schemes))
+
+    def one_thread_each(self) -> AbstractContextManager[Callable[[], None]]:
+        """Gives what each of several threads has to call before it computes: nothing."""
+        return nullcontext(lambda: None)
 
 
-def _half(array: Floats) -> Floats:
-    return array.astype(np.float16).astype(np.float32)
+@lru_cache(maxsize=4)
+def _open_once(path: Path, changed: int, size: int, threads: int) -> Session:
+    """Several weights share a network, which takes a hundred times the memory of what each makes of it."""
+    return open_session(path, threads)

@@ -1,6 +1,5 @@
 """Where the tensors of a safetensors file lie, and the tensors themselves without reading the file."""
 
-import json
 import math
 import struct
 from dataclasses import dataclass
@@ -11,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
+from seesay.system.reading import open_regular, parse_json
 
-_TYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
+_TYPES = {
+    "F16": np.float16, "F32": np.float32, "F64": np.float64, "I64": np.int64, "I32": np.int32, "I8": np.int8,
+    "U8": np.uint8,
+}  # fmt: skip
 _LONGEST_HEADER = 100 << 20  # as the format's own reader allows
 
 
@@ -37,11 +40,11 @@ def read_places(path: Path) -> dict[str, Place]:
     """
     try:
         size = path.stat().st_size
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             (n_header,) = struct.unpack("<Q", file.read(8))
             if n_header > min(size, _LONGEST_HEADER):
                 raise ValueError("its header is longer than the file")
-            header = json.loads(file.read(n_header))
+            header = parse_json(file.read(n_header))
         places = {}
         for name, entry in header.items():
             if name == "__metadata__":

@@ -13,7 +13,7 @@ What reaches x_t is the weight of the word, or of the image, that was read at t.
 import torch
 from torch import Tensor
 
-from seesay.explainers.excitation import divide, require_not_negative
+from seesay.excitation.rules import divide, require_not_negative
 from seesay.layers.relu_lstm import ReLULSTM, Trace
 
 

@@ -1,4 +1,4 @@
-"""Random numbers that are the same as torch's for the same seed, so that drawn captions are the same in both engines.
+"""Random numbers by a seed, in the order in which torch draws them.
 
 torch draws from a Mersenne Twister that is seeded with the lower 32 bits of a seed. A single-precision number is the
 lower 24 bits of one draw, a large whole number two draws one above the other.

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.explainers.excitation import Layers, propagate, run
+from seesay.excitation.rules import Layers, propagate, run
 from seesay.images.backbones import Backbone
-from seesay.images.classic import _Plain
+from seesay.images.classic import PlainNetwork
 
 
 def head_layers(backbone: Backbone) -> list[nn.Module]:
@@ -68,6 +68,6 @@ def descend(layers: Layers, pixels: Tensor, at_map: Tensor, n_poolings: int = 1)
     return found[0].sum(1)
 
 
-def _plain(backbone: Backbone) -> _Plain | None:
+def _plain(backbone: Backbone) -> PlainNetwork | None:
     network = getattr(backbone.network, "network", None)
-    return network if isinstance(network, _Plain) else None
+    return network if isinstance(network, PlainNetwork) else None

@@ -13,49 +13,19 @@ excites it more than its dual is its own.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
 
 import torch
 from torch import Tensor, nn
 
-from seesay.explainers.excitation import Layers, divide, fold_batch_norm, linear_rule, propagate, run
-from seesay.explainers.excitation_lstm import propagate_lstm
-from seesay.explainers.explanation import Explanation, sum_by_word
-from seesay.explainers.registry import Explainer, register_explainer
+from seesay.excitation.lstm import propagate_lstm
+from seesay.excitation.networks import head_layers
+from seesay.excitation.rules import Layers, divide, fold_batch_norm, linear_rule, propagate, run
 from seesay.images.features import Features
-from seesay.models.base import Matcher, without_dropout
+from seesay.models.base import without_dropout
 from seesay.models.identifier import Identifier
 
 MEAN: Layers = (nn.AdaptiveAvgPool2d(1), nn.Flatten())
 """From the map to the image's vector, for networks whose vector is the mean."""
-
-
-@register_explainer("excitation")
-class Excitation(Explainer):
-    """What has excited the match score."""
-
-    weights = "identifier"
-    contrastive: ClassVar[bool] = False
-
-    def explain(self, model: Matcher, features: Features, sentence: str) -> Explanation:
-        model = cast(Identifier, model)
-        words = tuple(sentence.split())
-        found = match_saliency(model, features, [sentence], contrastive=self.contrastive)
-        return Explanation(
-            self.name,
-            words,
-            sum_by_word(words, found.words[0].double().numpy()),
-            found.maps[0].double().numpy(),
-            float(found.logits[0]),
-            probability=float(model.match_probability(found.logits)[0]),
-        )
-
-
-@register_explainer("contrastive")
-class Contrastive(Excitation):
-    """Excitation minus the excitation of the negated score."""
-
-    contrastive = True
 
 
 @dataclass(frozen=True)
@@ -84,15 +54,12 @@ def match_saliency(
     sentences: Sequence[str],
     *,
     contrastive: bool = False,
-    head: Layers | None = None,
 ) -> Saliency:
     """Explain the match of every image with the sentence in the same place.
 
     Args:
         features: Of n images, with their maps; of one image for all sentences.
         contrastive: Subtract what is evidence against a match.
-        head: From the map (n, C, h, w) to the image's vector, where that is not the mean over the map
-            (`seesay.explainers.excitation_layers.head_layers`).
 
     Example:
         >>> from seesay.images.features import FeatureSpec
@@ -110,7 +77,7 @@ def match_saliency(
         raise ValueError("an explanation needs the features' map")
     with without_dropout(model):
         cells = features.map.permute(0, 3, 1, 2)  # (n, C, h, w)
-        below = fold_batch_norm(MEAN if head is None else head)
+        below = fold_batch_norm(_head_of(model, cells.shape[1]))
         lowest = len(below)
         below += fold_batch_norm(model.image_layers)
         lowest = next(place for place in range(lowest, len(below)) if isinstance(below[place], nn.Linear))
@@ -132,6 +99,14 @@ def match_saliency(
     at_vector = _descend_from(below[lowest:], seen[lowest:], first_flow, contrastive)
     at_map = propagate(below[:lowest], seen[: lowest + 1], at_vector)[0]
     return Saliency(logits, at_map.sum(1), words, texts.lengths, at_map.permute(0, 2, 3, 1))
+
+
+def _head_of(model: Identifier, n_channels: int) -> Layers:
+    """From the map to the image's vector: the mean, or the fully connected layers of a network that has some.
+
+    The network is loaded only where its vector cannot be the mean of its map: features may come from a store.
+    """
+    return MEAN if model.config.image_dim == n_channels else head_layers(model.backbone)
 
 
 def _descend_from(layers: Layers, seen: Sequence[Tensor], prior: Tensor, contrastive: bool) -> Tensor:
