@@ -26,7 +26,7 @@ from benchmarks.recording import parse_arguments, record
 from benchmarks.runs import score_once, train
 from seesay import data
 from seesay.errors import SeesayError
-from seesay.evaluation.papers import rows as published_rows
+from seesay.evaluation.replication.papers import rows as published_rows
 from seesay.evaluation.tasks import Request, find_task
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Weights

@@ -7,6 +7,7 @@ Weights in runs/ do not ship: `seesay train recipes/NAME.toml` makes them.
 """
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,19 @@ def main() -> None:
     parser.add_argument("--split", default="test")
     parser.add_argument("--beam", type=int, help="of captions")
     parser.add_argument("--limit", type=int, help="so many images only, for a quick look; nothing is recorded")
+    parser.add_argument("--keep", action="store_true", help="keep what the record has of other weights, with its date")
     arguments = parse_arguments(parser, "compare")
     arguments.name = arguments.task
     if arguments.output.stem == "compare":
         arguments.output = RESULTS / f"{arguments.task}.json"
     collection = data.load(arguments.data).split(arguments.split)
-    rows = {name: measure(arguments, collection, find(name)) for name in arguments.weights}
+    kept: dict[str, Any] = {}
+    if arguments.keep and arguments.output.is_file():
+        before = json.loads(arguments.output.read_text(encoding="utf-8"))
+        if (before["data"], before["split"]) != (arguments.data, arguments.split):
+            parser.error(f"--keep: the record is of {before['data']} {before['split']}")
+        kept = {name: {"date": before["date"], **row} for name, row in before["rows"].items()}
+    rows = {**kept, **{name: measure(arguments, collection, find(name)) for name in arguments.weights}}
     if not arguments.limit:
         record(
             arguments,

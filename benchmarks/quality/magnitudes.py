@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks.recording import parse_arguments, record
 from seesay import data
+from seesay.engines import answering
 from seesay.grounding.magnitudes import WordMagnitude, spearman, word_magnitudes
 from seesay.models.aligner import load_aligner
 from seesay.text.function_words import FUNCTION_WORDS
@@ -27,7 +28,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for name in arguments.weights:
         model = load_aligner(name)
-        found = word_magnitudes(model, sentences, min_count=arguments.min_count)
+        found = word_magnitudes(answering(model), sentences, min_count=arguments.min_count)
         row: dict[str, Any] = {"weights": model.weights.name if model.weights else name, "n_words": len(found)}
         row["spearman_idf"] = round(spearman([word.magnitude for word in found], [word.idf for word in found]), 4)
         for kind, own in (("function", True), ("naming", False)):

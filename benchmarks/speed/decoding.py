@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from benchmarks.recording import parse_arguments, record
@@ -25,13 +26,14 @@ from seesay import data
 from seesay.captioning.beam import beam
 from seesay.captioning.decoding import greedy
 from seesay.captioning.settings import Settings
-from seesay.captioning.steps import Hypothesis
+from seesay.captioning.steps import Hypothesis, State, top_words
+from seesay.engines import TorchModel
+from seesay.images.arrays import ImageFeatures
 from seesay.images.extraction import features_of
-from seesay.images.features import Features, FeatureSpec
-from seesay.models.base import Captioner, State
+from seesay.images.features import FeatureSpec
 from seesay.models.mrnn import MRNN, MRNNConfig
 from seesay.models.pretrained import load_captioner
-from seesay.text.vocabulary import END, SPECIAL, START, Vocabulary
+from seesay.text.vocabulary import END, START, Vocabulary
 
 
 def main() -> None:
@@ -43,13 +45,13 @@ def main() -> None:
     arguments = parse_arguments(parser, "decoding")
     torch.set_num_threads(1)
     width = arguments.width
-    model = random_model() if arguments.weights == "random" else load_captioner(arguments.weights)
+    model = TorchModel(random_model() if arguments.weights == "random" else load_captioner(arguments.weights))
     paths = data.load("flickr8k").split("test").images[: arguments.images]
     photos = features_of(paths, model.feature_spec, model.outputs)
-    rows = [photos.rows([place]) for place in range(len(paths))]
+    rows = [photos.arrays([place]) for place in range(len(paths))]
     settings = Settings.of(model, beam=width)
     search = {"width": width, "max_length": settings.max_length, "length_power": settings.length_power}
-    ways: dict[str, Callable[[Features], list[Hypothesis]]] = {
+    ways: dict[str, Callable[[ImageFeatures], list[Hypothesis]]] = {
         "greedy": lambda row: greedy(model, start(model, row), max_length=settings.max_length),
         f"beam {width}": lambda row: beam(model, start(model, row), **search)[0],
         f"beam {width}, plain loop": lambda row: plain_beam(model, start(model, row), **search),
@@ -65,7 +67,7 @@ def main() -> None:
                 if round_number:
                     times[way].append(time.process_time() - begin)
                     found[way].append(hypotheses[0])
-    together = whole_batch(model, photos.rows(range(len(paths))), search, arguments.rounds)
+    together = whole_batch(model, photos.arrays(range(len(paths))), search, arguments.rounds)
     milliseconds = {way: 1000 * statistics.median(own) for way, own in times.items()}
     _, beam_way, plain_way = ways
     ratio = statistics.median(p / b for p, b in zip(times[plain_way], times[beam_way], strict=True))
@@ -105,12 +107,11 @@ def random_model() -> MRNN:
     return model
 
 
-@torch.inference_mode()
-def start(model: Captioner, features: Features) -> State:
+def start(model: TorchModel, features: ImageFeatures) -> State:
     return model.start(model.encode_images(features))
 
 
-def whole_batch(model: Captioner, features: Features, search: dict[str, Any], rounds: int) -> dict[str, float]:
+def whole_batch(model: TorchModel, features: ImageFeatures, search: dict[str, Any], rounds: int) -> dict[str, float]:
     """Milliseconds per caption where all photos are captioned by one call."""
     calls = {
         "greedy": lambda: greedy(model, start(model, features), max_length=search["max_length"]),
@@ -125,8 +126,7 @@ def whole_batch(model: Captioner, features: Features, search: dict[str, Any], ro
     return {way: statistics.median(own) for way, own in times.items()}
 
 
-@torch.inference_mode()
-def plain_beam(model: Captioner, state: State, width: int, max_length: int, length_power: float) -> list[Hypothesis]:
+def plain_beam(model: TorchModel, state: State, width: int, max_length: int, length_power: float) -> list[Hypothesis]:
     """The best sentence, one beginning at a time."""
     beginnings: list[tuple[float, tuple[int, ...], State]] = [(0.0, (), state)]
     best, merit = None, -torch.inf
@@ -134,11 +134,11 @@ def plain_beam(model: Captioner, state: State, width: int, max_length: int, leng
         continuations = []  # of each beginning: total, words, state
         ends = []
         for total, words, own in beginnings:
-            log_probs, after = model.step(own, torch.tensor([words[-1] if words else START]))
+            log_probs, after = model.step(own, np.array([words[-1] if words else START]))
             ends.append(total + float(log_probs[0, END]) if t else -torch.inf)
-            values, places = log_probs[0, len(SPECIAL) :].topk(width)
-            tops = zip(values.tolist(), places.tolist(), strict=True)
-            continuations.append([(total + value, (*words, place + len(SPECIAL)), after) for value, place in tops])
+            values, places = top_words(log_probs, width)
+            tops = zip(values[0].tolist(), places[0].tolist(), strict=True)
+            continuations.append([(total + value, (*words, place), after) for value, place in tops])
         before = [words for _, words, _ in beginnings]
         beginnings = []
         for slot in range(width):

@@ -16,8 +16,8 @@ import torch
 from torch import nn
 
 from benchmarks.recording import parse_arguments, record
-from seesay.explainers.excitation import propagate, run
-from seesay.explainers.excitation_match import MEAN, match_saliency
+from seesay.excitation.match import MEAN, match_saliency
+from seesay.excitation.rules import propagate, run
 from seesay.images.features import Features, FeatureSpec
 from seesay.models.identifier import Identifier, IdentifierConfig
 from seesay.text.vocabulary import Vocabulary

@@ -1,14 +1,15 @@
 """How fast a library is: indexing, searching cold and warm, looking for changes, refusing what is too large.
 
 - index: photos per second on Flickr8K's files and on 12-megapixel JPEGs, as a share of what the network alone does on
-  pixels that lie ready in memory, on the same cores in the same run; peak memory of a process that indexes.
+  pixels that lie ready in memory, on the same cores in the same run, a thread of photos for each core; beside it one
+  thread of photos whose every photo uses all cores; peak memory of a process that indexes.
 - query: a cold query is a whole `seesay search` process, against the same with torch's encoder; a warm one is a call in
   a process that has answered before, against NumPy's bare product of the matrix and the query. Vectors beyond the real
   ones are random.
 - rescan: a folder that has not changed, against listing it and asking for every file's size and time.
 - refusal: a picture of 30,000 × 30,000 pixels.
 
-How well a library finds photos, stage by stage, is measured by benchmarks/cascade.py.
+How well a library finds photos, stage by stage, is measured by benchmarks/quality/cascade.py.
 
     SEESAY_DATA=… python -m benchmarks.speed.library [--only index,query,rescan,refusal] [--rounds 5] [--photos 200]
 """
@@ -36,8 +37,10 @@ from seesay import data
 from seesay.errors import SeesayError
 from seesay.images.batches import BATCH
 from seesay.images.io import open_image
+from seesay.images.views import preprocess
 from seesay.library.library import Library
 from seesay.library.types import Batch, Content, File, Folder
+from seesay.runtime.matching import Model
 
 N_VIEWS = {"regions": 20, "captions": 1}
 SIZES = (1_000, 10_000, 100_000)
@@ -75,7 +78,7 @@ def main() -> None:
             result["rescan"] = measure_rescan(place, max(arguments.sizes), arguments.rounds)
         if "refusal" in arguments.only:
             result["refusal"] = measure_refusal(place, arguments.rounds)
-    record(arguments, ("torch", "numpy", "pillow"), rounds=arguments.rounds, **result)
+    record(arguments, ("onnxruntime", "torch", "numpy", "pillow"), rounds=arguments.rounds, **result)
 
 
 def measure_index(place: Path, n_photos: int, rounds: int) -> list[dict[str, Any]]:
@@ -93,21 +96,20 @@ def measure_index(place: Path, n_photos: int, rounds: int) -> list[dict[str, Any
 
 
 def _index_rates(place: Path, folder: Path, rounds: int) -> dict[str, Any]:
-    import torch
-
-    from seesay.images.features import preprocess
-    from seesay.models.pretrained import load
-
-    spec = load("vse").feature_spec
-    backbone = spec.load_backbone()
-    files = sorted(folder.iterdir())
-    pixels = [torch.from_numpy(preprocess(open_image(path), spec.size, spec.crop)) for path in files]
-    batches = [torch.cat(pixels[start : start + BATCH]) for start in range(0, len(pixels), BATCH)]
     workers = len(os.sched_getaffinity(0))
-    network, pipeline = [], []
+    whole = Model("vse", threads=workers).network
+    single = whole.with_threads(1)
+    files = sorted(folder.iterdir())
+    pixels = [preprocess(open_image(path), whole.size, whole.crop) for path in files]
+    batches = [np.concatenate(pixels[start : start + BATCH]) for start in range(0, len(pixels), BATCH)]
+    for each in (whole, single):
+        each.run(batches[0])  # opens the graph
+    network, together, pipeline = [], [], []
     for number in range(rounds):
-        with ThreadPoolExecutor(workers, initializer=lambda: torch.set_num_threads(1)) as pool:
-            network.append(len(files) / _seconds(partial(_drain, pool, backbone, batches)))
+        with ThreadPoolExecutor(workers) as pool:
+            network.append(len(files) / _seconds(partial(_drain, pool, single.run, batches)))
+        with ThreadPoolExecutor(1) as pool:
+            together.append(len(files) / _seconds(partial(_drain, pool, whole.run, batches)))
         library = Library(place / f"{folder.name} {number}")
         with ExitStack() as stack:
             models: list[Any] = [library.encoder, *library.stages]
@@ -122,6 +124,7 @@ def _index_rates(place: Path, folder: Path, rounds: int) -> dict[str, Any]:
         "photos": folder.name,
         "n": len(files),
         "network_photos_per_second": round(statistics.median(network), 1),
+        "network_on_all_cores_photos_per_second": round(statistics.median(together), 1),
         "indexed_photos_per_second": round(statistics.median(pipeline), 1),
         "share_of_time_outside_the_network": round(1 - ratio, 3),
         "peak_megabytes": memory,

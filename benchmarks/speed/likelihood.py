@@ -56,15 +56,15 @@ def pictures(model: MRNN, n: int) -> Tensor:
     return model.marginal_images[torch.arange(n) % len(model.marginal_images)]
 
 
-def normalising(model: MRNN, *, itself: bool) -> MRNN:
-    """The same weights, scored with the sum over the vocabulary or as if they had learned to do without."""
+def without_sums(model: MRNN) -> MRNN:
+    """The same weights as if they had learned to do without the sum over the vocabulary, to measure its time."""
     other = copy.copy(model)
-    other.config = replace(model.config, self_normalise=float(itself))
+    other.config = replace(model.config, self_normalise=1.0)
     return other
 
 
-def score(model: MRNN, images: Tensor, texts: Sequences) -> Tensor:
-    return model.score(images, texts, normalise="none")
+def score(model: MRNN, images: Tensor, texts: Sequences, softmax: str = "exact") -> Tensor:
+    return model.score(images, texts, normalise="none", softmax=softmax)
 
 
 @torch.inference_mode()
@@ -102,12 +102,12 @@ def timed(function: Callable[[], Any]) -> float:
 
 def measure(model: MRNN, sentences: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
     """Rates in 10⁹ operations a second, and ratios to the alternatives."""
-    exact, light = normalising(model, itself=False), normalising(model, itself=True)
+    light = without_sums(model)
     with torch.inference_mode():
         texts = model.encode_texts(sentences)
     images = pictures(model, arguments.images)
     few_images, few_texts = images[:4], texts[:16]
-    worst = (score(exact, few_images, few_texts) - score_each_pair(model, few_images, few_texts)).abs().max()
+    worst = (score(model, few_images, few_texts) - score_each_pair(model, few_images, few_texts)).abs().max()
     n_rows = len(Prefixes.of(texts).n_next) * len(images)
     weight, project = softmax_of(model)
     operations = 2 * (weight.numel() + (0 if project is None else project.numel()))
@@ -115,10 +115,10 @@ def measure(model: MRNN, sentences: list[str], arguments: argparse.Namespace) ->
     multiply = products(model, n_rows)
     # Each alternative, and how many positions with a picture its time stands for.
     turns: dict[str, tuple[Callable[[], Any], float]] = {
-        "exact": (lambda: score(exact, images, texts), n_rows),
+        "exact": (lambda: score(model, images, texts), n_rows),
         "products": (multiply, n_rows // ROWS * ROWS),
         "square": (lambda: torch.mm(square, square, out=result), 2 * SQUARE**3 / operations),
-        "self-normalised": (lambda: score(light, images, texts), n_rows),
+        "logits": (lambda: score(light, images, texts, "logits"), n_rows),
         "pairs": (
             lambda: score_each_pair(model, few_images, few_texts),
             len(few_images) * len(few_texts) * n_rows / (len(images) * len(texts)),
@@ -142,16 +142,16 @@ def measure(model: MRNN, sentences: list[str], arguments: argparse.Namespace) ->
         "share_of_square_product": ratio("square"),
         "times_faster_than_pairs": ratio("pairs"),
         "largest_difference": float(worst),
-        "nanoseconds": {name: round(median[name] * 1e9, 1) for name in ("exact", "self-normalised")},
+        "nanoseconds": {name: round(median[name] * 1e9, 1) for name in ("exact", "logits")},
     }
 
 
 def measure_whole(model: MRNN, texts: Sequences, n_images: int) -> dict[str, float]:
     """Seconds on the wall for the whole split, with all threads."""
     images, seconds = pictures(model, n_images), {}
-    for name, itself in (("self-normalised", True), ("exact", False)):
+    for name in ("logits", "exact"):
         start = time.perf_counter()
-        score(normalising(model, itself=itself), images, texts)
+        score(without_sums(model), images, texts, name)
         seconds[name] = round(time.perf_counter() - start, 1)
         print(f"{n_images:,} pictures × {len(texts):,} sentences, {name}: {seconds[name]} s", flush=True)
     return seconds

@@ -22,10 +22,10 @@ import torch
 from benchmarks.recording import parse_arguments, record
 from seesay.captioning.beam import beam
 from seesay.captioning.decoding import greedy
+from seesay.engines import TorchModel
 from seesay.export.exporting import SAMPLES, export_weights
 from seesay.images.io import open_image
 from seesay.models.pretrained import load, load_captioner
-from seesay.runtime import decoding
 from seesay.runtime.matching import Model
 
 SENTENCE = "two dogs are playing with a red ball in the snow"
@@ -52,13 +52,11 @@ def main() -> None:
 def make_tasks(graphs: Path) -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
     """What is timed: task → with torch, with graphs; both give the same."""
     vse, own_vse = load("vse"), Model(graphs / "vse", threads=1)
-    mrnn, own_mrnn = load_captioner("mrnn"), Model(graphs / "mrnn", threads=1)
+    mrnn, own_mrnn = TorchModel(load_captioner("mrnn")), Model(graphs / "mrnn", threads=1)
     backbone = vse.feature_spec.load_backbone()
     size = vse.feature_spec.size
     pixels = np.asarray(open_image(SAMPLES / "cat.jpg").resize((size, size)))[None].copy()
-    with torch.inference_mode():
-        images = mrnn.encode_images(mrnn.features([SAMPLES / "cat.jpg"]))
-    seen = images.numpy()
+    seen = mrnn.encode_images(mrnn.features([SAMPLES / "cat.jpg"]))
 
     @torch.inference_mode()
     def read() -> Any:
@@ -68,12 +66,12 @@ def make_tasks(graphs: Path) -> dict[str, tuple[Callable[[], Any], Callable[[], 
         "network": (lambda: backbone(torch.from_numpy(pixels)), lambda: own_vse.network.run(pixels)),
         "sentence": (read, lambda: own_vse.encode_texts([SENTENCE])),
         "caption, greedy": (
-            lambda: greedy(mrnn, mrnn.start(images)),
-            lambda: decoding.greedy(own_mrnn, own_mrnn.start(seen)),
+            lambda: greedy(mrnn, mrnn.start(seen)),
+            lambda: greedy(own_mrnn, own_mrnn.start(seen)),
         ),
         "caption, beam 10": (
-            lambda: beam(mrnn, mrnn.start(images), width=10),
-            lambda: decoding.beam(own_mrnn, own_mrnn.start(seen), width=10),
+            lambda: beam(mrnn, mrnn.start(seen), width=10),
+            lambda: beam(own_mrnn, own_mrnn.start(seen), width=10),
         ),
     }
     for name in ("caption, greedy", "caption, beam 10"):

@@ -7,14 +7,16 @@ from typing import Any
 
 from seesay.captioning.bank import features_in, references_of
 from seesay.captioning.captions import caption_images
+from seesay.captioning.perplexity import measure_perplexity
 from seesay.captioning.settings import Settings
 from seesay.data import Collection
 from seesay.data.examples import read_split
+from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import Protocol, find_protocol, read_measured, timed
 from seesay.metrics.captions import CaptionReport, caption_report
 from seesay.models.base import Captioner, Weights
-from seesay.scoring import measure_perplexity
+from seesay.runtime.protocol import Answering
 from seesay.system.progress import Progress
 from seesay.text.tokens import tokenize
 
@@ -47,7 +49,7 @@ class CaptionEvaluation:
 
 
 def evaluate_captions(
-    model: Captioner,
+    model: Captioner | Answering,
     collection: Collection,
     protocol: str = "full",
     *,
@@ -72,14 +74,15 @@ def evaluate_captions(
         on_progress: Called with the pictures that have features and all, then with those that have captions.
     """
     wanted = find_protocol(protocol)
-    settings = settings or Settings.of(model)
+    answers = answering(model)
+    settings = settings or Settings.of(answers)
     seconds: dict[str, float] = {}
     with timed("features", seconds):
-        source = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+        source = read_measured(answers, collection, wanted, seed=seed, store=store, on_progress=on_progress)
     with timed("perplexity", seconds):
-        perplexity = measure_perplexity(model, source)
+        perplexity = measure_perplexity(answers, source)
     with timed("captions", seconds):
-        written = caption_images(model, features_in(source), settings=settings, on_progress=on_progress)
+        written = caption_images(answers, features_in(source), settings=settings, on_progress=on_progress)
     best = [several[0] for several in written]
     with timed("metrics", seconds):
         known = None if training is None else [tokenize(sentence) for sentence in training]
@@ -112,13 +115,18 @@ def describe_decoding(settings: Settings) -> str:
 
 def training_sentences(weights: Weights) -> list[str] | None:
     """The sentences that weights learned from; None where a collection of theirs is not to be found here."""
+    read = training_collections(weights)
+    return None if read is None else [sentence for collection in read for sentence in collection.sentences]
+
+
+def training_collections(weights: Weights) -> list[Collection] | None:
+    """The splits that weights learned from; None where one of them is not to be found here."""
     if "recipe" not in weights.about:
         return None
     try:
         sources = weights.about["recipe"]["data"]["train"]
-        read = [
+        return [
             read_split(each["source"], each.get("split", "train"), without=each.get("without", "")) for each in sources
         ]
-        return [sentence for collection in read for sentence in collection.sentences]
     except (SeesayError, KeyError, TypeError):
         return None

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from seesay.evaluation.papers import TITLES, Row, rows
+from seesay.evaluation.replication.papers import TITLES, Row, rows
 from seesay.evaluation.report import Report
 from seesay.evaluation.tasks import EvaluationTask, find_task
 from seesay.evaluation.tasks.base import Column

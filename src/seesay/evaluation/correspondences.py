@@ -2,8 +2,10 @@
 
 The paper had 2,000 of them judged by people, of which 82 % were called correct. Here the boxes of Flickr30k Entities
 judge: a noun phrase of a training sentence that people marked, to the word, is correct where the region chosen for it
-overlaps a box of its chain by half (IoU ≥ 0.5). Beside the model stand a region chosen blindly, the whole picture, and
-the upper bound: the share of phrases for which any of the regions would have been correct.
+overlaps a box of its chain by half (IoU ≥ 0.5). Milder rules stand beside it: IoU ≥ 0.3, and the region's centre inside
+a box. Beside the model stand a region chosen blindly, the whole picture, and the upper bound: the share of phrases for
+which any of the regions would have been correct. A phrase names a part of a picture: with `parts_only` it chooses among
+the regions other than the whole picture.
 """
 
 from dataclasses import dataclass
@@ -16,12 +18,15 @@ from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.errors import SeesayError
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases
-from seesay.grounding.correspondences import choose_regions, find_correspondences
 from seesay.images.extraction import FeatureTable
 from seesay.images.features import Features
-from seesay.metrics.grounding import box_iou
+from seesay.metrics.grounding import box_iou, pointing_game
 from seesay.models.base import without_dropout
 from seesay.models.hmlstm import HMLSTM
+from seesay.scoring import choose_regions, find_correspondences
+
+MILD = 0.3
+"""The IoU of the milder rule."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,9 @@ class CorrespondenceReport:
 
     Attributes:
         correct: Of the model.
+        correct_30: Of the model, where an overlap of 0.3 is enough.
+        centred: Phrases with the centre of their region inside one of their boxes.
+        whole_chosen: Phrases for which the model chooses the whole picture.
         confident: Of the half of its correspondences that it is surer of.
         random, whole, upper_bound: Of other choices among the same regions.
         n_phrases: Marked phrases that are noun phrases of a tree.
@@ -54,6 +62,9 @@ class CorrespondenceReport:
     """
 
     correct: float
+    correct_30: float
+    centred: float
+    whole_chosen: float
     confident: float
     random: float
     whole: float
@@ -69,6 +80,7 @@ def judge_correspondences(
     maps: FeatureTable | None = None,
     *,
     threshold: float = 0.5,
+    parts_only: bool = False,
 ) -> tuple[CorrespondenceReport, list[Correspondence]]:
     """Find the correspondences of a collection's sentences and compare them with its boxes.
 
@@ -77,10 +89,11 @@ def judge_correspondences(
         table: Their features, with the model's outputs.
         maps: The same pictures with their maps, where regions are to be chosen by heat (`find_correspondences`).
         threshold: The least IoU that is correct.
+        parts_only: Leave out the whole picture, for the model and for who chooses blindly alike.
     """
     phrases = boxed_phrases(collection)
     source = Examples.of(collection, table)
-    region, confidence = (found.numpy() for found in find_correspondences(model, source, maps))
+    region, confidence = (found.numpy() for found in find_correspondences(model, source, maps, parts_only=parts_only))
     place_of = _number_spans(model, source)
     first_sentence = np.append(source.first_of, len(source.sentences))
     kept: list[tuple[BoxedPhrase, int]] = []
@@ -97,13 +110,19 @@ def judge_correspondences(
     chosen, sure = region[places], confidence[places]
     found = overlaps[np.arange(len(kept)), chosen]
     hits = found >= threshold
+    choice = overlaps[:, 1:] if parts_only else overlaps
+    box_of = model.boxes[chosen]
+    centres = np.stack([box_of[:, [0, 2]].mean(1), box_of[:, [1, 3]].mean(1)], 1)
     surer = np.argsort(-sure, kind="stable")[: max(1, len(kept) // 2)]
     report = CorrespondenceReport(
         correct=_percent(hits),
+        correct_30=_percent(found >= MILD),
+        centred=float(pointing_game(centres, [phrase.boxes for phrase, _ in kept])),
+        whole_chosen=_percent(chosen == 0),
         confident=_percent(hits[surer]),
-        random=_percent(overlaps >= threshold),
+        random=_percent(choice >= threshold),
         whole=_percent(overlaps[:, 0] >= threshold),
-        upper_bound=_percent((overlaps >= threshold).any(axis=1)),
+        upper_bound=_percent((choice >= threshold).any(axis=1)),
         n_phrases=len(kept),
         n_marked=len(phrases),
     )

@@ -1,9 +1,10 @@
-"""Are explanations right, not only pretty? Three games for all explainers of a model.
+"""Are explanations right, not only pretty? Three games for all explainers of a model, and one figure.
 
 Pointing: the hottest place of a phrase's map has to lie in one of the phrase's boxes (Flickr30k Entities). Baselines
 are the centre, the brightest place of the network's map, and gradients (`seesay.evaluation.gradients`).
 Hiding: the most salient part of a photo is painted grey, and the score of the match has to fall further than for the
 same shape elsewhere. Leaving out: the same for the heaviest words of a sentence, beside random ones.
+Dependence: how alike the maps of right and of foreign sentences are (`seesay.evaluation.dependence`).
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from seesay.data import Collection
+from seesay.engines import answering
 from seesay.errors import SeesayError
+from seesay.evaluation.dependence import Dependence, measure_dependence
 from seesay.evaluation.gradients import PRODUCT, gradient_maps, last_block, word_gradients
 from seesay.evaluation.protocols import timed
 from seesay.explainers.explaining import explain
@@ -57,6 +60,7 @@ class ExplanationsEvaluation:
         better: For each explainer, by how many points it is better than each baseline.
         hiding: By how much the score falls for each share of a photo that is hidden.
         leaving_out: By how much it falls for each number of words that are left out.
+        dependence: How alike the maps of the right and of foreign sentences are.
         n_photos: Whose phrases were pointed at.
         n_hidden: Of them, photos of which parts were hidden.
         n_sentences: Of them, photos whose sentences lost words.
@@ -67,6 +71,7 @@ class ExplanationsEvaluation:
     better: dict[str, dict[str, Estimate]]
     hiding: Falls
     leaving_out: Falls
+    dependence: Dependence
     n_phrases: int
     n_photos: int
     n_hidden: int
@@ -100,7 +105,7 @@ def evaluate_explanations(
         beside: A joint embedding or aligner whose heat maps of the phrases play the pointing game, too.
         n_photos: Drawn at random for pointing.
         n_hidden: Of these, the first ones, for hiding.
-        n_sentences: Of these, the first ones, for leaving out.
+        n_sentences: Of these, the first ones, for leaving out and for dependence.
         seed: Of what is drawn at random.
         store: The folder of the feature store, where it is not the user's own.
         on_progress: Called with the photos whose features are there, and all.
@@ -128,17 +133,28 @@ def evaluate_explanations(
             phrases = boxed_phrases(collection)
             points = _point(model, collection, phrases, table, backbone)
             if beside is not None:
-                points[f"alignment ({_name(beside)})"] = _point_beside(beside, phrases, other)
+                points[_aligned(beside)] = _point_beside(beside, phrases, other)
             pointing, better = compare_pointing(points, phrases, explainers_of(model))
         with timed("hiding", seconds):
             hiding = measure_hiding(model, _first(collection, n_hidden), table, backbone, rng)
         with timed("leaving out", seconds):
             leaving_out = measure_leaving_out(model, _first(collection, n_sentences), table, rng)
+        with timed("dependence", seconds):
+
+            def maps_of(photo: int, sentence: str) -> dict[str, Floats]:
+                maps = _maps(model, table.rows([photo]), sentence)
+                if beside is not None:
+                    reader, arrays = answering(beside), other.arrays([photo])
+                    maps[_aligned(beside)] = heat_maps(reader, arrays, term_vectors(reader, [sentence]))[0]
+                return maps
+
+            dependence = measure_dependence(maps_of, _first(collection, n_sentences))
     return ExplanationsEvaluation(
         pointing=pointing,
         better=better,
         hiding=hiding,
         leaving_out=leaving_out,
+        dependence=dependence,
         n_phrases=len(phrases),
         n_photos=len(collection),
         n_hidden=min(n_hidden, len(collection)),
@@ -192,13 +208,14 @@ def _point_beside(model: Matcher, phrases: Sequence[BoxedPhrase], table: Feature
     """Where the heat maps of a model point for each phrase, read as a whole: (n_phrases, 2)."""
     found: list[Floats] = []
     for item in dict.fromkeys(phrase.item for phrase in phrases):
-        vectors = term_vectors(model, [phrase.text for phrase in phrases if phrase.item == item])
-        found.append(point_at(heat_maps(model, table.rows([item]), vectors)))
+        vectors = term_vectors(answering(model), [phrase.text for phrase in phrases if phrase.item == item])
+        found.append(point_at(heat_maps(answering(model), table.arrays([item]), vectors)))
     return np.concatenate(found)
 
 
 def _maps(model: Matcher, features: Features, sentence: str) -> dict[str, Floats]:
-    return {name: explain(model, features, sentence, name).map for name in explainers_of(model)}
+    given = answering(model), features.to_arrays(), sentence
+    return {name: explain(*given, name).map for name in explainers_of(model)}
 
 
 def measure_hiding(
@@ -238,7 +255,8 @@ def measure_leaving_out(model: Matcher, collection: Collection, table: FeatureTa
             words = tokenize(sentence)
             if len(words) < SHORTEST:
                 continue
-            weights = {name: explain(model, features, sentence, name).weights for name in explainers_of(model)}
+            given = answering(model), features.to_arrays(), sentence
+            weights = {name: explain(*given, name).weights for name in explainers_of(model)}
             gradients = word_gradients(model, features, sentence, len(words))
             if gradients is not None:
                 weights[PRODUCT] = gradients
@@ -278,5 +296,5 @@ def _first(collection: Collection, n: int) -> Collection:
     return replace(collection, items=collection.items[:n])
 
 
-def _name(model: Matcher) -> str:
-    return model.weights.name if model.weights else model.family
+def _aligned(model: Matcher) -> str:
+    return f"alignment ({model.weights.name if model.weights else model.family})"

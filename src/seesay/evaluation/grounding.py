@@ -13,20 +13,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from seesay.data import Collection
+from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import Protocol, find_protocol, take_measured, timed
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases, phrase_vectors
-from seesay.grounding.heat import Floats, box_overlaps, heat_maps, point_at
+from seesay.grounding.heat import Floats, Scores, box_overlaps, heat_maps, point_at
 from seesay.grounding.tuned import grounding_of
+from seesay.images.arrays import ImageFeatures
 from seesay.images.extraction import features_of
-from seesay.images.features import Features
 from seesay.images.proposals import proposals_of
 from seesay.images.regions import Boxes
 from seesay.metrics.grounding import GroundingReport, box_accuracy, box_iou, pointing_game
 from seesay.models.aligner import Aligner
+from seesay.runtime.protocol import Answering
 from seesay.system.progress import Progress
 
 PROPOSALS = "search-100"
@@ -77,7 +78,7 @@ class GroundingEvaluation:
 
 
 def evaluate_grounding(
-    model: Aligner,
+    model: Aligner | Answering,
     collection: Collection,
     protocol: str = "full",
     *,
@@ -121,11 +122,12 @@ def evaluate_grounding(
     of_item = {number: place for place, number in enumerate(pictured)}
     places = np.array([of_item[phrase.item] for phrase in phrases])
     points, drawn = np.zeros((len(phrases), 2)), np.zeros((len(phrases), 4))
+    answers = answering(model)
     with timed("answers", seconds):
-        vectors = phrase_vectors(model, collection, phrases, reading)
+        vectors = phrase_vectors(answers, collection, phrases, reading)
         for place in range(len(pictured)):
             own = np.flatnonzero(places == place)
-            points[own], drawn[own] = answer(model, table.rows([place]), regions[place], vectors[own])
+            points[own], drawn[own] = answer(answers, table.arrays([place]), regions[place], vectors[own])
     truth = [phrase.boxes for phrase in phrases]
     centre, whole = np.full((len(phrases), 2), 0.5), np.tile([0.0, 0.0, 1.0, 1.0], (len(phrases), 1))
     chance, bound = _blind([regions[place] for place in places], truth)
@@ -149,7 +151,7 @@ def evaluate_grounding(
     )
 
 
-def answer(model: Aligner, features: Features, regions: Boxes, vectors: Tensor) -> tuple[Floats, Floats]:
+def answer(model: Answering, features: ImageFeatures, regions: Boxes, vectors: Scores) -> tuple[Floats, Floats]:
     """Where a model points (n, 2) and which of the regions it draws (n, 4), for the vectors of n phrases."""
     heat = heat_maps(model, features, vectors)
     how = grounding_of(model)

@@ -13,23 +13,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from seesay.data import Collection
 from seesay.data.examples import Examples
+from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.grounding.chains import align_words
 from seesay.grounding.heat import heat_maps
 from seesay.grounding.tuned import grounding_of
+from seesay.images.arrays import ImageFeatures
 from seesay.images.extraction import features_of
-from seesay.images.features import Features
 from seesay.images.io import open_image
 from seesay.images.proposals import proposals_of
 from seesay.images.regions import Boxes
-from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.base import without_dropout
+from seesay.runtime.protocol import Answering, Texts
 from seesay.scoring import score_all
 from seesay.system.files import replace_atomically
 from seesay.system.progress import Progress
@@ -94,7 +94,7 @@ def write_page(
     with without_dropout(model):
         for place, item in enumerate(collection.items):
             sentences = [collection.sentences[text] for text in best[place]]
-            parts = align_sentences(model, table.rows([place]), regions[place], sentences)
+            parts = align_sentences(answering(model), table.arrays([place]), regions[place], sentences)
             name = f"{place:05}.jpg"
             size = _write_picture(paths[place], folder / "pictures" / name)
             rows.append(
@@ -117,10 +117,11 @@ def write_page(
     return Page(folder, len(rows), sum(len(row["sentences"]) for row in rows))
 
 
-@torch.inference_mode()
-def align_sentences(model: Aligner, features: Features, boxes: Boxes, sentences: Sequence[str]) -> list[dict[str, Any]]:
+def align_sentences(
+    model: Answering, features: ImageFeatures, boxes: Boxes, sentences: Sequence[str]
+) -> list[dict[str, Any]]:
     """The words of each sentence about one picture, and its parts with their boxes and what a word of them gains."""
-    texts: Sequences = model.encode_texts(list(sentences))
+    texts: Texts = model.encode_texts(list(sentences))
     found = []
     for row, sentence in enumerate(sentences):
         words = tokenize(sentence)[: int(texts.lengths[row])]

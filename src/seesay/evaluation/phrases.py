@@ -136,7 +136,8 @@ def evaluate_phrases(
 def encode_boxes(model: Matcher, features: Features, boxes: Boxes) -> Tensor:
     """The vectors of some regions of one picture, whose map is given: (N, D)."""
     if isinstance(model, Aligner):
-        return model.encode_regions(features, boxes)[0]
+        # One phrase ranks regions: lengths that were never learned would put the same few first for every phrase.
+        return model.unit_regions(features, boxes)[0]
     means = features.regions(boxes)[0]  # (N, C)
     vectors = model.encode_images(Features(means, means[:, None, None]))
     if vectors.ndim != 2:

@@ -7,6 +7,7 @@ and HM-LSTM did for COCO.
 
 import re
 import time
+import typing
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.errors import SeesayError
 from seesay.images.extraction import features_of
-from seesay.models.base import Matcher
+from seesay.images.feature_store import FeatureSource
 from seesay.system.progress import Progress
 
 
@@ -90,8 +91,18 @@ def choose_folds(n_images: int, protocol: Protocol, seed: int | None = None) -> 
     return [np.sort(order[fold * size : (fold + 1) * size]) for fold in range(protocol.n_folds)]
 
 
+class Seer(typing.Protocol):
+    """A model of either engine, of which it is asked what it looks at."""
+
+    @property
+    def feature_spec(self) -> FeatureSource: ...
+
+    @property
+    def outputs(self) -> tuple[str, ...]: ...
+
+
 def read_measured(
-    model: Matcher,
+    model: Seer,
     collection: Collection,
     protocol: Protocol,
     *,

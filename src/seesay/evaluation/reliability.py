@@ -2,32 +2,23 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, cast
 
 import numpy as np
-import torch
-from numpy.typing import ArrayLike
-from torch import Tensor
+from numpy.typing import ArrayLike, NDArray
 
 from seesay.data.examples import Examples
+from seesay.engines import TorchModel
 from seesay.evaluation.plots import drawing
 from seesay.metrics.calibration import ReliabilityBin, expected_calibration_error, reliability
-from seesay.metrics.identification import draw_trials
+from seesay.metrics.identification import Trials, draw_trials
+from seesay.models.identifier import Identifier
+from seesay.runtime.probabilities import Calibration, choice_probability, match_probability
+from seesay.runtime.protocol import Answering
 from seesay.scoring import score_trials
 
-
-@runtime_checkable
-class Identifies(Protocol):
-    """A matcher that scores the candidates of a sentence together, and whose probabilities are calibrated."""
-
-    def choose(self, images: Tensor, texts: Any) -> Tensor:
-        """The logits of every sentence with each of its own candidates: (n, k, dim), n sentences → (n, k)."""
-
-    def match_probability(self, logits: Tensor) -> Tensor:
-        """The probability that a pair matches."""
-
-    def choice_probability(self, logits: Tensor) -> Tensor:
-        """The probability of each candidate, in the last dimension, to be the right one."""
+AS_THEY_ARE = 1.0, 0.0, 1.0
+"""The calibration of logits that are not calibrated."""
 
 
 @dataclass(frozen=True)
@@ -71,24 +62,40 @@ class CalibrationReport:
         }
 
 
-def calibration_of(model: Any, source: Examples, *, n_candidates: int = 10) -> dict[str, CalibrationReport]:
+def trial_logits(model: Answering, source: Examples, trials: Trials) -> NDArray[np.float32]:
+    """The logits of all candidates of trials: (n, k)."""
+    assert source.table is not None
+    if isinstance(model, TorchModel):
+        return score_trials(cast(Identifier, model.model), source, trials).numpy()
+    images = model.encode_images(source.table.arrays(range(len(source.table))))
+    used, place_of = np.unique(trials.texts, return_inverse=True)
+    texts = model.encode_texts([source.sentences[text] for text in used])
+    rows = zip(trials.images, place_of.tolist(), strict=True)
+    return np.stack([model.score(images[candidates], texts[place : place + 1])[:, 0] for candidates, place in rows])
+
+
+def calibration_of(model: Answering, source: Examples, *, n_candidates: int = 10) -> dict[str, CalibrationReport]:
     """How well both probabilities of an identifier are calibrated on a split.
 
     `match` says of single pairs, of which half match, that they do; `choice` says of the best of several candidates
     that it is the right one.
     """
     trials = draw_trials(source.image_of, n_candidates=min(n_candidates, len(source.collection)), seed=2)
-    logits = score_trials(model, source, trials)
+    logits = trial_logits(model, source, trials)
     pairs = logits[:, :2]
-    best = logits.argmax(dim=1, keepdim=True)  # (n, 1)
-    with torch.inference_mode():
-        raw, scaled = logits.softmax(1), model.choice_probability(logits)
-        return {
-            "match": CalibrationReport.of(
-                pairs.sigmoid(), model.match_probability(pairs), np.broadcast_to([True, False], pairs.shape)
-            ),
-            "choice": CalibrationReport.of(raw.gather(1, best), scaled.gather(1, best), best == 0),
-        }
+    best = logits.argmax(1)[:, None]  # (n, 1)
+
+    def choice(calibration: Calibration) -> NDArray[np.float64]:
+        return np.take_along_axis(choice_probability(calibration, logits), best, 1)
+
+    return {
+        "match": CalibrationReport.of(
+            match_probability(AS_THEY_ARE, pairs),
+            match_probability(model.calibration, pairs),
+            np.broadcast_to([True, False], pairs.shape),
+        ),
+        "choice": CalibrationReport.of(choice(AS_THEY_ARE), choice(model.calibration), best == 0),
+    }
 
 
 def plot_reliability(reports: dict[str, CalibrationReport], title: str, path: Path) -> None:

@@ -16,10 +16,11 @@ import torch
 from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.evaluation import protocols
-from seesay.evaluation.papers import data_name, set_named
+from seesay.evaluation.replication.papers import data_name, set_named
 from seesay.images.backbones import file_digest
 from seesay.models.base import NORMALISATIONS, Weights
 from seesay.system.files import replace_atomically
+from seesay.system.reading import parse_json, read_text
 from seesay.system.version import VERSION
 
 Report = dict[str, Any]
@@ -137,6 +138,10 @@ def figures_to_record(report: Report, recorded: Mapping[str, Report] | None = No
         key += f"/{protocol['name']}"
     if protocol.get("normalise", NORMALISATIONS[0]) != NORMALISATIONS[0]:
         key += f"/normalise-{protocol['normalise']}"
+    if protocol.get("beam"):
+        key += f"/beam-{protocol['beam']}"
+    if protocol.get("softmax", "exact") != "exact":
+        key += f"/softmax-{protocol['softmax']}"
     earlier = (recorded or {}).get(key, {})
     if earlier.get("data", data) != data:
         earlier = {}
@@ -163,7 +168,7 @@ def read_report(path: Path) -> Report:
     """
     hint = f"seesay evaluate WEIGHTS --data DATA -o {path.parent}"
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
+        report = parse_json(read_text(path))
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}", hint=hint) from error
     except ValueError as error:

@@ -19,11 +19,13 @@ from seesay.captioning.reranking import refine_pictures
 from seesay.captioning.settings import Settings
 from seesay.data import Collection
 from seesay.data.examples import Examples
+from seesay.engines import answering
 from seesay.evaluation.captions import rounded
 from seesay.evaluation.protocols import Protocol, find_protocol, read_measured, timed
 from seesay.metrics.captions import caption_report
 from seesay.metrics.neighbours import nearest
 from seesay.models.base import Captioner
+from seesay.runtime.protocol import Answering
 from seesay.system.progress import Progress
 from seesay.system.spread import Spread, spread_here
 
@@ -61,12 +63,12 @@ class Row:
 
 
 def choose_settings(
-    model: Captioner, bank: Bank, dev: Examples, settings: Settings, *, on_progress: Progress | None = None
+    model: Captioner | Answering, bank: Bank, dev: Examples, settings: Settings, *, on_progress: Progress | None = None
 ) -> dict[Metric, Setting]:
     """k and m for each similarity, by what the reranked captions of dev pictures reach in it."""
     bank = bank.without(dev)
-    hypotheses = write_hypotheses(model, dev, settings, on_progress=on_progress)
-    near = nearest(refine_pictures(model, features_in(dev)), bank.vectors, max(KS))
+    hypotheses = write_hypotheses(answering(model), dev, settings, on_progress=on_progress)
+    near = nearest(refine_pictures(answering(model), features_in(dev)), bank.vectors, max(KS))
     ks = [k for k in KS if k <= near.shape[1]] or [near.shape[1]]
     chosen = {}
     for metric in NAMES:
@@ -113,7 +115,7 @@ class RerankingEvaluation:
 
 
 def evaluate_reranking(
-    model: Captioner,
+    model: Captioner | Answering,
     collection: Collection,
     references: Collection,
     protocol: str = "full",
@@ -145,7 +147,7 @@ def evaluate_reranking(
     settings = settings or Settings.of(model)
     seconds: dict[str, float] = {}
     with timed("features", seconds):
-        bank = read_bank(model, references, store=store, on_progress=on_progress)
+        bank = read_bank(answering(model), references, store=store, on_progress=on_progress)
         source = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
         bank = bank.without(source)
     k_m = k_m or given_settings(settings)
@@ -155,7 +157,7 @@ def evaluate_reranking(
             chosen_on = read_measured(model, dev, full, store=store, on_progress=on_progress)
             k_m = choose_settings(model, bank, chosen_on, settings, on_progress=on_progress)
     with timed("hypotheses", seconds):
-        hypotheses = write_hypotheses(model, source, settings, on_progress=on_progress)
+        hypotheses = write_hypotheses(answering(model), source, settings, on_progress=on_progress)
     with timed("reranking", seconds):
         rows = measure_orders(model, bank, source, hypotheses, k_m, spread)
     return RerankingEvaluation(
@@ -173,7 +175,7 @@ def evaluate_reranking(
 
 
 def measure_orders(
-    model: Captioner,
+    model: Captioner | Answering,
     bank: Bank,
     source: Examples,
     hypotheses: Hypotheses,
@@ -182,7 +184,7 @@ def measure_orders(
 ) -> tuple[Row, ...]:
     """The figures of the hypotheses that stand first: by BLEU, by CIDEr, and by the oracle of each."""
     references = references_of(source)
-    refined = refine_pictures(model, features_in(source))
+    refined = refine_pictures(answering(model), features_in(source))
 
     def measure(scores: Sequence[Any]) -> dict[str, float | None]:
         best = [several[0] for several in rerank(hypotheses, scores)]

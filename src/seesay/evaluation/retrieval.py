@@ -1,6 +1,6 @@
 """Retrieval: how well a model finds sentences for images and images for sentences."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from seesay.data.examples import Examples
 from seesay.evaluation.protocols import Protocol, divide, find_protocol, read_measured, timed
 from seesay.metrics.retrieval import Ranks, RankSummary, RecallCurve, RetrievalReport, ranks, recall_curves
 from seesay.models.base import Matcher
+from seesay.runtime.protocol import Answering
 from seesay.scoring import score_all
 from seesay.system.progress import Progress
 from seesay.system.spread import Spread, spread_here
@@ -93,6 +94,45 @@ def evaluate_retrieval(
         (partial(_scores, model, source, score, spread), source.image_of) for source in divide(whole, wanted.n_folds)
     )
     return rank_folds(folds, wanted, seed, len(whole.collection), len(whole.sentences), seconds)
+
+
+def evaluate_graphs(
+    model: Answering,
+    collection: Collection,
+    protocol: str = "full",
+    how: Mapping[str, str] | None = None,
+    *,
+    seed: int | None = None,
+    store: Path | None = None,
+    on_progress: Progress | None = None,
+) -> Evaluation:
+    """The same by graphs, the image network's among them: what people's answers are made of.
+
+    Args:
+        model: Weights that graphs answer (`seesay.runtime.matching.Model`).
+        how: What `model.score` takes besides images and sentences.
+    """
+    wanted = find_protocol(protocol)
+    seconds: dict[str, float] = {}
+    with timed("features", seconds):
+        whole = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+    folds = ((partial(_graph_scores, model, source, how or {}), source.image_of)
+             for source in divide(whole, wanted.n_folds))  # fmt: skip
+    return rank_folds(folds, wanted, seed, len(whole.collection), len(whole.sentences), seconds)
+
+
+def _graph_scores(model: Answering, source: Examples, how: Mapping[str, str], batch: int = 256) -> NDArray[Any]:
+    table = source.table
+    assert table is not None
+    places = [range(start, min(start + batch, len(table))) for start in range(0, len(table), batch)]
+    images = np.concatenate([model.encode_images(table.arrays(some)) for some in places])
+    scores = np.zeros((len(images), len(source.sentences)), np.float32)
+    # Sentences of like length go together: a batch is padded to its longest.
+    order = sorted(range(len(source.sentences)), key=lambda text: len(source.sentences[text].split()))
+    for start in range(0, len(order), batch):
+        own = order[start : start + batch]
+        scores[:, own] = model.score(images, model.encode_texts([source.sentences[text] for text in own]), **how)
+    return scores
 
 
 def _scores(

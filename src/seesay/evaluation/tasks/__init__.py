@@ -17,6 +17,7 @@ from seesay.evaluation.tasks.identification import IdentificationTask
 from seesay.evaluation.tasks.phrases import PhrasesTask
 from seesay.evaluation.tasks.retrieval import RetrievalTask
 from seesay.evaluation.tasks.search import SearchTask
+from seesay.evaluation.tasks.trials import TrialsTask
 
 __all__ = ["ALL", "TASKS", "EvaluationTask", "Request", "abilities", "choose_tasks", "find_task"]
 
@@ -32,11 +33,12 @@ TASKS: Mapping[str, EvaluationTask] = {
         CorrespondencesTask(),
         ExplanationsTask(),
         SearchTask(),
+        TrialsTask(),
     )
 }
 """By name, in the order in which they are shown."""
 ALL = "all"
-_OF_A_CAPTIONER = ("beam", "references", "normalise")
+_OF_A_CAPTIONER = ("beam", "references", "normalise", "softmax")
 
 
 def find_task(name: str) -> EvaluationTask:
@@ -71,6 +73,11 @@ def choose_tasks(request: Request, asked: str | None, options: Mapping[str, Any]
     if lacking := [task for task in needed if task.name not in able]:
         can = [task for task in TASKS if task in able]
         raise SeesayError(f"{name} {lacking[0].lack}", allowed=f"--task {', '.join(can)}", hint="seesay models")
+    if others := [task.name for task in tasks if (request.engine or "torch") not in task.engines]:
+        able_too = [task.name for task in TASKS.values() if request.engine in task.engines and task.name in able]
+        raise SeesayError(
+            f"{others[0]} is not measured with the engine {request.engine}", allowed=f"--task {', '.join(able_too)}"
+        )
     _refuse_options_of_others(name, tasks, able, options)
     return tasks
 

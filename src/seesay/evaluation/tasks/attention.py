@@ -1,11 +1,12 @@
 """`--task attention`: does each step attend to the place of the words that it attends to? (sm-LSTM)"""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, ClassVar, cast
 
-from seesay.evaluation.attending import N_WORDS, evaluate_attention
+from seesay.evaluation.attending import N_WORDS, evaluate_attention, measure_selectivity
 from seesay.evaluation.report import Measured, Report
-from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request
+from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request, round_all
 from seesay.models.smlstm import SMLSTM
 
 
@@ -28,7 +29,8 @@ class AttentionTask(EvaluationTask):
         model = cast(SMLSTM, request.model)
         with request.bar(f"attention on {images.name}", "photos") as on_progress:
             found = evaluate_attention(model, request.attach_boxes(images), on_progress=on_progress)
-        return [request.part(self.name, images, {"variant": model.config.variant, **found.to_dict()})]
+        selects = round_all(asdict(measure_selectivity(model, images)))
+        return [request.part(self.name, images, {"variant": model.config.variant, **found.to_dict(), **selects})]
 
     def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
         found, keys = report["attention"], ("pointing", "centre", "n_words")
@@ -38,8 +40,18 @@ class AttentionTask(EvaluationTask):
         ]
 
     def remarks(self, report: Report) -> list[str]:
-        change = ", ".join(f"{value:.3f}" for value in report["attention"]["change"])
-        return [
+        found = report["attention"]
+        change = ", ".join(f"{value:.3f}" for value in found["change"])
+        remarks = [
             f"The {N_WORDS} most attended words of each step; centre points at the middle of the image. Change of the "
             f"map from step to step, from 0 to 1: {change or 'one step only'}."
         ]
+        if "entropy" in found:
+            shares = "; ".join(
+                f"{name} {', '.join('–' if value is None else f'{value:.3f}' for value in row)}"
+                for name, row in found["entropy"].items()
+            )
+            sums = ", ".join(f"{value:.1f} by {name}" for name, value in found["sums"].items())
+            remarks.append(f"Entropy of attention, 1 being equal weights: {shares}.")
+            remarks.append(f"Sum among the first {found['n_ranked']} images: {sums}.")
+        return remarks

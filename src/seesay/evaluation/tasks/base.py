@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from seesay.data import Collection, entities, locate
+from seesay.engines import answering, open_model
 from seesay.evaluation.protocols import Protocol, find_protocol, take_measured
 from seesay.evaluation.report import Measured, Report
 from seesay.models.base import Matcher, Weights
 from seesay.models.pretrained import load
+from seesay.runtime.protocol import Answering
 from seesay.system.progress import Progress
 
 Bar = Callable[[str, str], AbstractContextManager[Progress | None]]
@@ -53,7 +55,9 @@ class Request:
         dev: Captions: the split on which k and m are chosen.
         beam, k, m: Captions: as given, else as the weights say.
         normalise: Retrieval by likelihoods: how they are normalised.
+        softmax: Retrieval by likelihoods: whether words' probabilities are exact (`seesay.models.mrnn.SOFTMAXES`).
         ray: The cluster that compares pairs.
+        engine: What computes: `torch`, or `runtime` for graphs.
         bar: Shows how far a part is.
     """
 
@@ -70,8 +74,15 @@ class Request:
     k: int | None = None
     m: int | None = None
     normalise: str | None = None
+    softmax: str | None = None
     ray: str | None = None
     bar: Bar = no_bar
+    engine: str = "torch"
+
+    @cached_property
+    def answers(self) -> Answering:
+        """The weights as they answer by the engine that is measured."""
+        return open_model(self.weights.folder, self.engine) if self.engine != "torch" else answering(self.model)
 
     @cached_property
     def model(self) -> Matcher:
@@ -150,6 +161,7 @@ class EvaluationTask(ABC):
         by_default: Whether it is measured where no task is asked for.
         needs_model: Whether the weights themselves have to be able to do it.
         options: Options of the request that are for this task alone.
+        engines: Which can be measured (`seesay.engines.ENGINES`).
     """
 
     name: ClassVar[str]
@@ -158,6 +170,7 @@ class EvaluationTask(ABC):
     by_default: ClassVar[bool] = False
     needs_model: ClassVar[bool] = True
     options: ClassVar[tuple[str, ...]] = ()
+    engines: ClassVar[tuple[str, ...]] = ("torch",)
 
     @abstractmethod
     def measure(self, request: Request) -> list[Measured]:

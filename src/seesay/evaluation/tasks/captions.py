@@ -3,15 +3,15 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from seesay.captioning.settings import Settings
+from seesay.engines import ENGINES
 from seesay.evaluation.captions import CaptionEvaluation, evaluate_captions, training_sentences
-from seesay.evaluation.papers import rows as published_rows
+from seesay.evaluation.replication.papers import rows as published_rows
 from seesay.evaluation.report import Measured, Report
 from seesay.evaluation.reranking import evaluate_reranking, given_settings
 from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request
-from seesay.models.base import Captioner
 from seesay.system.cluster import spreading
 from seesay.system.files import replace_atomically
 
@@ -29,13 +29,15 @@ class CaptionsTask(EvaluationTask):
             Column("meteor", "METEOR", ".3f"),
         ),
     }
-    lack = "matches pictures and sentences and writes no captions"
+    lack = "matches images and sentences and writes no captions"
     by_default = True
     options = ("beam", "references")
+    engines = ENGINES
 
     def measure(self, request: Request) -> list[Measured]:
-        model = cast(Captioner, request.model)
-        settings = Settings.of(model, beam=request.beam)
+        model = request.answers
+        # Greedy is what papers call so: the likeliest word until the end, without rules of length or repetition.
+        settings = Settings(beam=1) if request.beam == 1 else Settings.of(model, beam=request.beam)
         training = training_sentences(model.weights) if model.weights else None
         where = request.collection, request.protocol
         with request.bar(f"captions of {request.collection.name}", "photos") as on_progress:
@@ -55,6 +57,9 @@ class CaptionsTask(EvaluationTask):
                     )
                 )  # fmt: skip
         return found
+
+    def describe(self, request: Request) -> dict[str, Any]:
+        return {"beam": request.beam} if request.beam else {}
 
     def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
         name, plain = report["model"]["name"], report["captions"]

@@ -14,6 +14,7 @@ class ExplanationsTask(EvaluationTask):
     name = "explanations"
     columns: ClassVar[Columns] = {
         "": (Column("mean", "pointing"), Column("low", "from"), Column("high", "to")),
+        "foreign sentences": (Column("dependence", "correlation", ".3f"),),
         "fall of the score": (
             *(Column(f"hidden {share:.0%}", f"{share:.0%} hidden", "+.3f") for share in SHARES),
             *(Column(f"left out {n}", f"without {n} words" if n > 1 else "without a word", "+.3f") for n in N_LEFT_OUT),
@@ -31,6 +32,8 @@ class ExplanationsTask(EvaluationTask):
     def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
         found = report[self.name]
         rows: dict[str, dict[str, float]] = {name: dict(row) for name, row in found["pointing"].items()}
+        for name, correlation in found.get("dependence", {}).get("correlation", {}).items():
+            rows.setdefault(name, {})["dependence"] = correlation
         for name, falls in found["hiding"].items():
             rows.setdefault(name, {}).update({f"hidden {float(share):.0%}": fall for share, fall in falls.items()})
         for name, falls in found["leaving_out"].items():
@@ -43,5 +46,6 @@ class ExplanationsTask(EvaluationTask):
             f"Pointing: {found['n_phrases']:,} boxed phrases of {found['n_photos']:,} photos, explained by "
             f"{report['model']['name']}; 95 % intervals by bootstrap over photos. Hiding: parts of "
             f"{found['n_hidden']:,} photos; leaving out: words of the sentences of {found['n_sentences']:,} photos. "
-            "The further the score falls, the better."
+            "The further the score falls, the better. Correlation: of the maps of right and of foreign sentences; 1 is "
+            "a map that does not depend on what is said."
         ]

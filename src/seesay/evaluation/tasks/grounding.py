@@ -1,12 +1,12 @@
 """`--task grounding`: the place of a phrase in the image."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
+from seesay.engines import ENGINES
 from seesay.evaluation.grounding import evaluate_grounding
 from seesay.evaluation.report import Measured, Report
 from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request
-from seesay.models.aligner import Aligner
 
 
 class GroundingTask(EvaluationTask):
@@ -16,9 +16,10 @@ class GroundingTask(EvaluationTask):
     columns: ClassVar[Columns] = {"": (Column("pointing", "pointing"), Column("iou50", "IoU ≥ 0.5"))}
     lack = "finds no regions"
     options = ("entities",)
+    engines = ENGINES
 
     def measure(self, request: Request) -> list[Measured]:
-        model, boxed = cast(Aligner, request.model), request.attach_boxes(request.collection)
+        model, boxed = request.answers, request.attach_boxes(request.collection)
         with request.bar(f"places in {request.collection.name}", "photos") as on_progress:
             return [evaluate_grounding(model, boxed, request.protocol, seed=request.seed, on_progress=on_progress)]
 

@@ -1,9 +1,10 @@
 """`--task identification`: which of several images a sentence was written for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from seesay.engines import ENGINES
 from seesay.evaluation.identification import (
     GAMES,
     IdentificationEvaluation,
@@ -21,15 +22,21 @@ class IdentificationTask(EvaluationTask):
     columns: ClassVar[Columns] = {"": tuple(Column(f"accuracy.{game.name}", game.name) for game in GAMES)}
     lack = "cannot tell images apart by a sentence"
     options = ("beam",)
+    engines = ENGINES
 
     def measure(self, request: Request) -> list[Measured]:
         with request.bar(f"features of {request.collection.name}", "photos") as on_progress:
             return [
                 evaluate_identification(
-                    request.model, request.collection, request.protocol, seed=request.seed, beam=request.beam,
+                    request.answers, request.collection, request.protocol, seed=request.seed, beam=request.beam,
                     on_progress=on_progress,
                 )
             ]  # fmt: skip
+
+    def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
+        name, found = report["model"]["name"], report["identification"]
+        beside = {"plain": f"{name}, plain means of GloVe", "person": "captions of a person, which bound it"}
+        return [(name, found), *((title, {"accuracy": found[key]}) for key, title in beside.items() if key in found)]
 
     def remarks(self, report: Report) -> list[str]:
         name, found = report["model"]["name"], report["identification"]
@@ -38,7 +45,8 @@ class IdentificationTask(EvaluationTask):
             "the right image by the network's own vectors."
         ]
         if found.get("by") == "captions":
-            remarks.append(f"{name} answers by the mean word vectors of its captions and of the sentence.")
+            vectors = found.get("vectors", "GloVe")
+            remarks.append(f"{name} answers by the mean word vectors ({vectors}) of its captions and of the sentence.")
         remarks += [
             f"Calibration error of the {kind} probability: {100 * row['before']:.1f} % before temperature scaling, "
             f"{100 * row['after']:.1f} % after."

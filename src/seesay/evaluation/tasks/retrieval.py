@@ -5,11 +5,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from seesay.engines import ENGINES, open_model
+from seesay.errors import SeesayError
 from seesay.evaluation.plots import plot_ranks, plot_recall
 from seesay.evaluation.report import Measured, Report
-from seesay.evaluation.retrieval import Evaluation, evaluate_retrieval
+from seesay.evaluation.retrieval import Evaluation, evaluate_graphs, evaluate_retrieval
 from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request, abilities
 from seesay.models.base import NORMALISATIONS
+from seesay.models.mrnn import MRNN, SOFTMAXES
 from seesay.system.cluster import spreading
 
 
@@ -30,16 +33,26 @@ class RetrievalTask(EvaluationTask):
     }
     lack = "cannot compare images with sentences"
     by_default = True
-    options = ("normalise",)
+    options = ("normalise", "softmax")
+    engines = ENGINES
 
     def measure(self, request: Request) -> list[Measured]:
         name = request.collection.name
+        if request.engine == "runtime":
+            how = {"normalise": _options(request)["normalise"]} if _is_likelihood(request) else {}
+            with request.bar(f"features of {name}", "photos") as on_progress:
+                graphs = open_model(request.weights.folder)
+                return [
+                    evaluate_graphs(
+                        graphs, request.collection, request.protocol, how, seed=request.seed, on_progress=on_progress
+                    )
+                ]
         model: Any = request.model  # the likelihoods of a captioner can be normalised
         rank = partial(evaluate_retrieval, model, request.collection, request.protocol, seed=request.seed)
         if not _is_likelihood(request):
             with spreading(request.ray) as spread, request.bar(f"features of {name}", "photos") as on_progress:
                 return [rank(spread=spread, on_progress=on_progress)]
-        score = partial(model.score, normalise=_normalisation(request))
+        score = partial(model.score, **_options(request))
         if request.ray:  # whose workers have no bar to show
             with spreading(request.ray) as spread:
                 return [rank(score=score, spread=spread)]
@@ -47,7 +60,8 @@ class RetrievalTask(EvaluationTask):
             return [rank(score=partial(score, on_progress=on_progress))]
 
     def describe(self, request: Request) -> dict[str, Any]:
-        return {"normalise": _normalisation(request)} if _is_likelihood(request) else {}
+        engine = {"engine": request.engine} if request.engine != "torch" else {}
+        return engine | (_options(request) if _is_likelihood(request) else {})
 
     def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
         return [(report["model"]["name"], report)]
@@ -59,6 +73,8 @@ class RetrievalTask(EvaluationTask):
             remarks.append(f"{name}: the mean over {protocol['n_folds']} folds.")
         if normalise := protocol.get("normalise"):
             remarks.append(f"{name}: likelihoods are {_NORMALISED[normalise]}.")
+        if protocol.get("softmax") == "logits":
+            remarks.append(f"{name}: by logits, without the sum over the vocabulary: an approximation.")
         means = f"{report['i2t']['mean']:.1f} for sentences and {report['t2i']['mean']:.1f} for images"
         return [*remarks, f"Mean ranks of {name}: {means}."]
 
@@ -74,8 +90,14 @@ def _is_likelihood(request: Request) -> bool:
     return "captions" in abilities(request.model)
 
 
-def _normalisation(request: Request) -> str:
-    return request.normalise or NORMALISATIONS[0]
+def _options(request: Request) -> dict[str, str]:
+    """How a captioner scores."""
+    how = {"normalise": request.normalise or NORMALISATIONS[0]}
+    if isinstance(request.model, MRNN):
+        return {**how, "softmax": request.softmax or SOFTMAXES[0]}
+    if request.softmax:
+        raise SeesayError(f"--softmax is for m-RNN; {request.weights.name} is {request.model.family}")
+    return how
 
 
 _NORMALISED = {

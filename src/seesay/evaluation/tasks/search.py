@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from seesay.evaluation.papers import data_name
+from seesay.evaluation.replication.papers import data_name
 from seesay.evaluation.report import Measured, Report
 from seesay.evaluation.search import TOP, evaluate_search
 from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request

@@ -1,13 +1,13 @@
 """Are explanations right, not only pretty? The three games of `seesay.evaluation.explanations` on Flickr8K.
 
-SEESAY_DATA=… python benchmarks/explanations.py [identifier] [--split dev] [--photos 1000] [--hidden 60]
+SEESAY_DATA=… python -m benchmarks.quality.explanations [identifier] [--split dev] [--photos 1000] [--hidden 60]
 """
 
 import argparse
 
 import torch
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data import entities
 from seesay.evaluation.explanations import evaluate_explanations

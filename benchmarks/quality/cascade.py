@@ -4,7 +4,7 @@ How many photos a later stage reranks and how much it counts has been chosen on 
 cascade`, one stage after the other. The test figures are those of `Library.search`, tags
 and all; a photo that is shown as a copy of another is found. Latencies are of single queries in turns.
 
-    SEESAY_DATA=… python benchmarks/cascade.py [vse] [dvsa] [mrnn]
+    SEESAY_DATA=… python -m benchmarks.quality.cascade [vse] [dvsa] [mrnn]
 """
 
 import argparse
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data.collection import Collection
 from seesay.library.library import Library

@@ -4,13 +4,13 @@ Training images and sentences are clustered; with each number of centres dev ima
 weights being chosen there. `seesay tune --only hubness` does the same for one number of centres and writes it; those
 that ship have 128, for their size.
 
-    SEESAY_DATA=… python benchmarks/hubness.py [WEIGHTS …]
+    SEESAY_DATA=… python -m benchmarks.ablations.hubness [WEIGHTS …]
 """
 
 import argparse
 from typing import Any
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data.examples import Examples
 from seesay.images.extraction import features_of

@@ -5,15 +5,15 @@ alone, the other those that ship for use; both are measured as plain sums and co
 hubness; so is the embedding alone. Every member's scores of a split are computed once; a captioner's likelihoods take
 most of the time. `seesay tune ensemble` chooses the second for the package.
 
-    SEESAY_DATA=… python benchmarks/ensembles.py [--flickr8k NAME …] [--shipped NAME …] [--keep DIR]
+    SEESAY_DATA=… python -m benchmarks.quality.ensembles [--flickr8k NAME …] [--shipped NAME …] [--keep DIR]
 """
 
 import argparse
 from pathlib import Path
 from typing import Any
 
-from recording import parse_arguments, record
-from runs import score_once
+from benchmarks.recording import parse_arguments, record
+from benchmarks.runs import score_once
 from seesay import data
 from seesay.data import Collection
 from seesay.metrics.retrieval import retrieval_report

@@ -4,7 +4,7 @@ The curves are those that `seesay tune --only calibration` has chosen on dev. A 
 every photo is paired with noun phrases and sentences that people wrote about the photos, and fits a query where its
 describers said every content word of it.
 
-    SEESAY_DATA=… python benchmarks/calibration.py [vse] [--later dvsa mrnn]
+    SEESAY_DATA=… python -m benchmarks.quality.calibration [vse] [--later dvsa mrnn]
 
 With later stages the blend of the last one is judged, and the average precision is told before and after them: how well
 photos that fit stand before those that do not. `--later` without a name judges the first stage alone.
@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from recording import parse_arguments, record
+from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.library.ranking.calibration import WORDS
 from seesay.models.pretrained import load
@@ -24,7 +24,7 @@ from seesay.models.weights import find, tuned_table
 from seesay.settings.calibration import Calibration
 from seesay.text.function_words import content_words
 from seesay.training.finishing.calibration import Queries, gather_queries, precisions
-from seesay.training.finishing.scores import Scores, read_blend, score_texts
+from seesay.training.finishing.scores import Scores, best, read_blend, score_texts
 
 BINS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 
@@ -67,7 +67,9 @@ def gather(first: str, later: Sequence[str], split: str) -> tuple[Queries, dict[
     queries = gather_queries(photos, data.load("flickr30k_entities"), content_words)
     scores = cosines = score_texts(load(first), photos, queries.texts)
     for name in later:
-        scores = read_blend(name).blend(scores, score_texts(load(name), photos, queries.texts))
+        blend = read_blend(name)
+        own = score_texts(load(name), photos, queries.texts, among=best(scores, blend.k))
+        scores = blend.blend(scores, own)
     return queries, {"first": cosines, "all": scores}
 
 

@@ -1,0 +1,52 @@
+"""The claims of a paper as a table that a person reads: on the command line, and in the documentation."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from seesay.evaluation.replication.claims import Answer
+
+HEADINGS = ("where", "claim", "paper", "ours, as published", "ours, improved", "verdict")
+
+
+def cells(answers: Sequence[Answer]) -> list[list[str]]:
+    """A row for each claim, under `HEADINGS`."""
+    return [
+        [
+            answer.claim.where,
+            answer.claim.what,
+            answer.paper,
+            answer.published or "–",
+            answer.improved or "–",
+            f"{answer.verdict}: {answer.why}" if answer.why else answer.verdict,
+        ]
+        for answer in answers
+    ]
+
+
+def summarise(answers: Sequence[Answer]) -> str:
+    """How many claims have which verdict, in one line.
+
+    Example:
+        >>> from seesay.evaluation.replication.claims import answer
+        >>> from seesay.evaluation.replication.records import Records
+        >>> summarise(answer("smlstm", Records(results=None))).startswith("12 claims: ")
+        True
+    """
+    counts = Counter(answer.verdict for answer in answers)
+    return f"{len(answers)} claims: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()) + "."
+
+
+def markdown(answers: Sequence[Answer]) -> str:
+    """The table of a page."""
+    header = "| " + " | ".join(HEADINGS) + " |\n|" + " --- |" * len(HEADINGS) + "\n"
+    rows = ([cell.replace("|", "\\|") for cell in row] for row in cells(answers))
+    return header + "".join("| " + " | ".join(row) + " |\n" for row in rows) + f"\n{summarise(answers)}\n"
+
+
+def text(answers: Sequence[Answer]) -> str:
+    """The same for a terminal: a block for each claim, since no terminal is as wide as a page."""
+    blocks = []
+    for where, claim, paper, published, improved, verdict in cells(answers):
+        figures = f"  paper: {paper}   as published: {published}   improved: {improved}"
+        blocks.append(f"{where}: {claim}\n{figures}\n  {verdict}")
+    return "\n\n".join([*blocks, summarise(answers)])
