@@ -39,7 +39,7 @@ def load(source: str | Path, *, images: Path | None = None) -> Collection:
 
     Args:
         source: A folder or a file, or the name of one under `SEESAY_DATA`; an existing path goes first.
-        images: The folder that holds the pictures, or one above it, where they do not lie with the sentences.
+        images: The folder that holds the images, or one above it, where they do not lie with the sentences.
 
     Raises:
         SeesayError: Nothing of this name exists, no known layout fits, or a file is broken beyond use (then it is an
@@ -67,11 +67,11 @@ def locate(source: str | Path) -> Path:
     Raises:
         SeesayError: Neither exists; similar names are suggested.
     """
-    path = Path(source).expanduser()
+    path = Path(os.path.expanduser(source))  # noqa: PTH111 - leaves the name of an unknown user as it is
     named = data_dir()
-    if path.exists():
+    if os.path.exists(path):  # noqa: PTH110 - takes a name of any length, here and below
         return Path(os.path.abspath(path))  # noqa: PTH100 - so that "." has a name, and links keep theirs
-    if named and (named / path).exists():
+    if named and os.path.exists(named / path):  # noqa: PTH110
         return Path(os.path.abspath(named / path))  # noqa: PTH100
     is_name = isinstance(source, str) and len(path.parts) == 1
     names = _names_in(named if is_name else path.parent)
@@ -87,7 +87,7 @@ def locate(source: str | Path) -> Path:
 
 
 def _names_in(folder: Path | None) -> list[str]:
-    if folder is None or not folder.is_dir():
+    if folder is None or not os.path.isdir(folder):  # noqa: PTH112
         return []
     return [entry.name for entry in sorted(folder.iterdir()) if entry.is_dir() and not entry.name.startswith(".")]
 

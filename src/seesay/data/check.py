@@ -119,14 +119,14 @@ class Report:
 def check(
     source: str | Path, *, images: Path | None = None, on_progress: Callable[[int, int], None] | None = None
 ) -> Report:
-    """Read a collection, open every picture of it, and count.
+    """Read a collection, open every image of it, and count.
 
     Where `flickr30k_entities` lies beside a folder of Flickr8K or Flickr30K, its boxes are joined and counted too.
 
     Args:
         source: As for `seesay.data.load`.
         images: As for `seesay.data.load`.
-        on_progress: Called with the number of pictures opened so far and the number of all.
+        on_progress: Called with the number of images opened so far and the number of all.
 
     Raises:
         SeesayError: There is nothing at `source`, or no known layout. A broken file is part of the report.
@@ -195,7 +195,7 @@ def count_regions(items: Iterable[Item], source: Path) -> Regions | None:
 
 
 def _open_all(collection: Collection, on_progress: Callable[[int, int], None] | None) -> list[Problem]:
-    """Decode every picture, several at once; those that fail."""
+    """Decode every image, several at once; those that fail."""
     shown = [(item.name, item.image) for item in collection.items if item.image is not None]
 
     def attempt(entry: tuple[str, Path]) -> Problem | None:
@@ -219,7 +219,7 @@ def _open_all(collection: Collection, on_progress: Callable[[int, int], None] | 
 
 
 def _undescribed(collection: Collection) -> list[Problem]:
-    """Pictures that lie among those of the collection and that no sentence speaks of."""
+    """Images that lie among those of the collection and that no sentence speaks of."""
     described = set(collection.images)
     return [
         Problem("image without sentences", path.name, f"in {folder.name}; no sentence speaks of it")

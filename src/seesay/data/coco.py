@@ -30,7 +30,7 @@ def read(path: Path, *, images: Path | None = None) -> Collection:
 
     Args:
         path: The folder (with the files in it or in `annotations`), or a file.
-        images: Where the pictures lie, where that is not below the folder.
+        images: Where the images lie, where that is not below the folder.
     """
     files = _files(path) or [path]
     root = path if path.is_dir() else path.parent.parent if path.parent.name == "annotations" else path.parent

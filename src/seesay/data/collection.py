@@ -34,7 +34,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where the thing of one chain is: edges as fractions of the picture's width and height, in [0, 1]."""
+    """Where the thing of one chain is: edges as fractions of the image's width and height, in [0, 1]."""
 
     chain: str
     left: float
@@ -45,13 +45,13 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One picture and what people said about it.
+    """One image and what people said about it.
 
     Attributes:
-        name: The id that the collection uses for the picture, mostly its file name.
-        image: Where the picture lies; None where it does not exist here.
+        name: The id that the collection uses for the image, mostly its file name.
+        image: Where the image lies; None where it does not exist here.
         sentences: At least one, words separated by single spaces where the source had any white space.
-        split: "train", "dev", "test", or None for a picture that belongs to no split.
+        split: "train", "dev", "test", or None for an image that belongs to no split.
         boxes: One per box and chain: a box drawn around two things stands here twice.
         phrases: In the order of sentences and words.
         scenes: Chains that speak of the whole scene.
@@ -112,7 +112,7 @@ class Collection:
 
     @property
     def images(self) -> list[Path]:
-        """The pictures that exist here, in the order of the items."""
+        """The images that exist here, in the order of the items."""
         return [item.image for item in self.items if item.image is not None]
 
     def split(self, name: str) -> "Collection":
@@ -131,7 +131,7 @@ class Collection:
         return self.keep(lambda item: item.split == wanted)
 
     def with_images(self) -> "Collection":
-        """The items whose picture exists here."""
+        """The items whose image exists here."""
         return self.keep(lambda item: item.image is not None)
 
     def keep(self, wanted: Callable[[Item], bool]) -> "Collection":

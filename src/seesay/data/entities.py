@@ -2,7 +2,7 @@
 
 `Sentences/<photo>.txt` has a caption per line with its phrases marked, `[/EN#18/people A child] in ...`;
 `Annotations/<photo>.xml` has boxes, and chains that are the scene or have no box; `train.txt`, `val.txt` and
-`test.txt` list photos. No pictures belong to it.
+`test.txt` list photos. No images belong to it.
 
 Boxes are counted from 1 and include their last pixel, as in PASCAL VOC: the left edge of the box is `xmin - 1`, the
 right one is `xmax`, in pixels of the photo as Flickr had it. They are read as fractions of the size that the XML
@@ -25,6 +25,7 @@ from seesay.data.photos import Photos, photo_id
 from seesay.data.sources import UnreadableError, read_lines
 from seesay.data.splits import find_lists
 from seesay.errors import SeesayError
+from seesay.system.reading import SETTINGS, read_regular
 
 LAYOUT: Final = "Flickr30k Entities: Sentences/*.txt and Annotations/*.xml, with train.txt, val.txt, test.txt"
 
@@ -159,7 +160,7 @@ def _read_boxes(file: Path, item: Item, problems: list[Problem]) -> Item:
     boxes: list[Box] = []
     flagged: dict[str, set[str]] = {"scene": set(), "nobndbox": set()}
     try:
-        tree = ElementTree.fromstring(file.read_bytes())
+        tree = ElementTree.fromstring(read_regular(file, SETTINGS))
         width, height = (_number(tree, f"size/{side}") for side in ("width", "height"))
         if width <= 0 or height <= 0:
             raise ValueError(f"the photo's size is {width:g} x {height:g}")
@@ -176,8 +177,8 @@ def _read_boxes(file: Path, item: Item, problems: list[Problem]) -> Item:
                 inside = edges == (left, top, right, bottom)
                 if not (inside and usable):
                     detail = f"{xmin:g},{ymin:g}–{xmax:g},{ymax:g} in a photo of {width:g} x {height:g}; "
-                    detail += "cut to the picture" if usable else "left out"
-                    kind = "box without area" if inside else "box outside the picture"
+                    detail += "cut to the photo" if usable else "left out"
+                    kind = "box without area" if inside else "box outside the photo"
                     problems.append(Problem(kind, file.name, detail))
                 if usable:
                     boxes += [Box(chain, left, top, right, bottom) for chain in chains]

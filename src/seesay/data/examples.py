@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 from seesay import data
 from seesay.data import Collection
 from seesay.data.photos import photo_id
-from seesay.images.extraction import FeatureTable, content_key
+from seesay.images.feature_store import FeatureTable, content_key
 
 Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Examples:
-    """A collection as examples: sentences with the number of their picture.
+    """A collection as examples: sentences with the number of their image.
 
     Attributes:
         sentences: All sentences.
-        image_of: (n_sentences,) the picture of each.
-        table: The pictures' features, None where only sentences are learned from.
+        image_of: (n_sentences,) the image of each.
+        table: The images' features, None where only sentences are learned from.
         weight: Passes over it in an epoch.
     """
 
@@ -33,25 +33,25 @@ class Examples:
 
     @classmethod
     def of(cls, collection: Collection, table: FeatureTable | None, weight: float = 1.0) -> "Examples":
-        """All sentences of a collection, with the features of its pictures in the same order."""
+        """All sentences of a collection, with the features of its images in the same order."""
         image_of = np.repeat(np.arange(len(collection)), [len(item.sentences) for item in collection.items])
         return cls(collection, collection.sentences, image_of, table, weight)
 
     def first(self, n: int) -> "Examples":
-        """The first n pictures with their sentences."""
+        """The first n images with their sentences."""
         collection = replace(self.collection, items=self.collection.items[:n])
         table = None if self.table is None else self.table.part(0, n)
         return Examples.of(collection, table, self.weight)
 
     @property
     def lengths(self) -> Indices:
-        """Words of each example: of a sentence, or of a picture's first sentence where pairs of them are drawn."""
+        """Words of each example: of a sentence, or of an image's first sentence where pairs of them are drawn."""
         counts = np.array([len(sentence.split()) for sentence in self.sentences])
         return counts if self.table is not None else counts[self.first_of]
 
     @property
     def first_of(self) -> Indices:
-        """Where the sentences of each picture begin."""
+        """Where the sentences of each image begin."""
         return np.flatnonzero(np.diff(self.image_of, prepend=-1))
 
 
@@ -60,7 +60,7 @@ def read_split(source: str, split: str, *, images: str = "", without: str = "") 
 
     Args:
         source: A collection by name, folder or file.
-        images: Where its pictures lie, if not beside it; they need not be there.
+        images: Where its images lie, if not beside it; they need not be there.
         without: Collections, separated by commas, whose dev and test photos are left out.
     """
     collection = data.load(source, images=Path(images) if images else None)

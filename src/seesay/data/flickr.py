@@ -31,7 +31,7 @@ def read(path: Path, *, images: Path | None = None) -> Collection:
 
     Args:
         path: The folder or the file.
-        images: Where the pictures lie, where that is not beside the sentences.
+        images: Where the images lie, where that is not beside the sentences.
     """
     files = _token_files(path)
     if len(files) > 1:

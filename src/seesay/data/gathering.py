@@ -90,7 +90,7 @@ class Gathering:
                 seen.add(entry)
 
     def collection(self, name: str, root: Path, kind: str, *, photos: Photos | None) -> Collection:
-        """Look for the pictures and put the items together; `photos` is None where none are expected."""
+        """Look for the images and put the items together; `photos` is None where none are expected."""
         items = []
         lost: list[Item] = []
         for image, sentences in self._sentences.items():

@@ -19,6 +19,7 @@ from seesay.data.gathering import Gathering
 from seesay.data.photos import Photos
 from seesay.data.splits import find_lists, read_list, split_of_file
 from seesay.errors import SeesayError
+from seesay.system.reading import SETTINGS, read_regular
 
 LAYOUT: Final = "IAPR TC-12: annotations_complete_eng/*/*.eng and images/*/*.jpg, with iapr_train_list.txt"
 
@@ -91,7 +92,7 @@ def _read_description(file: Path, gathered: Gathering) -> None:
     name = f"{file.parent.name}/{file.stem}.jpg"
     thing = f"{file.parent.name}/{file.name}"
     try:
-        text = file.read_text("latin-1")
+        text = read_regular(file, SETTINGS).decode("latin-1")
     except OSError as error:
         gathered.report("unreadable file", thing, (error.strerror or str(error)).lower())
         return

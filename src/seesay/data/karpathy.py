@@ -27,7 +27,7 @@ def read(path: Path, *, images: Path | None = None) -> Collection:
 
     Args:
         path: The file or the folder.
-        images: Where the pictures lie, where that is not below the folder.
+        images: Where the images lie, where that is not below the folder.
     """
     files = _files(path) or [path]
     if len(files) > 1:

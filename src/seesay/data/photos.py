@@ -1,4 +1,4 @@
-"""Finding the picture that a name speaks of, somewhere below a folder."""
+"""Finding the image that a name speaks of, somewhere below a folder."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _DEPTH: Final = 2  # archives unpack to "flickr30k_images/flickr30k_images/"
 
 
 def is_photo_name(name: str) -> bool:
-    """Whether a file of this name is meant to be a picture."""
+    """Whether a file of this name is meant to be an image."""
     return os.path.splitext(name)[1].lower() in SUFFIXES  # noqa: PTH122 - called for every file of large folders
 
 
@@ -28,9 +28,9 @@ def photo_id(name: str) -> str:
 
 
 class Photos:
-    """The pictures in a folder and the folders up to two levels below it.
+    """The images in a folder and the folders up to two levels below it.
 
-    Folders are listed when they are first needed and remembered: asking for each of 100,000 pictures costs one
+    Folders are listed when they are first needed and remembered: asking for each of 100,000 images costs one
     listing, not 100,000 questions to the disk.
 
     Args:
@@ -50,6 +50,7 @@ class Photos:
 
     def __init__(self, root: Path, *, flickr_ids: bool = False) -> None:
         root = remote.as_path(root)
+        self._path = remote.RemotePath if remote.is_remote(root) else Path
         if not (remote.exists(root) if remote.is_remote(root) else root.is_dir()):
             raise SeesayError(
                 f"there is no folder {root} to find the images in",
@@ -62,8 +63,8 @@ class Photos:
         self._by_photo_id = self._index_by_photo_id() if flickr_ids else {}
 
     def find(self, name: str) -> Path | None:
-        """Where the picture `name` lies, which may have folders in it; None where it does not exist."""
-        if os.path.isabs(name):  # noqa: PTH117 - strings here and below: this is asked for every picture
+        """Where the image `name` lies, which may have folders in it; None where it does not exist."""
+        if os.path.isabs(name):  # noqa: PTH117 - strings here and below: this is asked for every image
             return Path(name) if Path(name).is_file() else None
         return self._search(name) or self._by_photo_id.get(photo_id(name))
 
@@ -75,14 +76,14 @@ class Photos:
             place = os.path.join(folder, inner) if inner else folder  # noqa: PTH118
             if base in self._list(place)[0]:
                 self._last_hit = folder
-                return Path(place, base)
+                return self._path(place, base)
         if self._all_names is None:
             self._all_names = frozenset().union(*(self._list(folder)[0] for folder in self._folders()))
         return None
 
     def _index_by_photo_id(self) -> dict[str, Path]:
         return {
-            photo_id(name): Path(folder, name)
+            photo_id(name): self._path(folder, name)
             for folder in self._folders()
             for name in sorted(self._list(folder)[0])
             if is_photo_name(name)
@@ -103,8 +104,8 @@ class Photos:
         if folder not in self._listings:
             files: list[str] = []
             folders: list[str] = []
-            if remote.is_remote(folder):
-                for found in remote.list_folder(Path(folder)):
+            if remote.is_remote(self.root):
+                for found in remote.list_folder(self._path(folder)):
                     (folders if found.is_folder else files).append(found.path.name)
                 self._listings[folder] = frozenset(files), tuple(sorted(folders))
                 return self._listings[folder]
@@ -113,6 +114,6 @@ class Photos:
                     for entry in entries:
                         (folders if entry.is_dir() else files).append(entry.name)
             except OSError:
-                pass  # a folder that is not there or may not be read holds no pictures
+                pass  # a folder that is not there or may not be read holds no images
             self._listings[folder] = frozenset(files), tuple(sorted(folders))
         return self._listings[folder]

@@ -1,10 +1,10 @@
 """Reading the text and JSON files that collections are published in; what cannot be read is named."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from seesay.errors import SeesayError
+from seesay.system.reading import COLLECTION, parse_json, read_regular
 
 
 class UnreadableError(SeesayError):
@@ -29,7 +29,7 @@ def read_text(path: Path) -> str:
         UnreadableError: The file is not there, may not be read, or is not UTF-8; the line is named.
     """
     try:
-        data = path.read_bytes()
+        data = read_regular(path, COLLECTION)
     except OSError as error:
         raise UnreadableError(path, (error.strerror or str(error)).lower()) from error
     try:
@@ -56,7 +56,7 @@ def read_json(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
     """
     expected = "a JSON object with the lists " + " and ".join(f'"{key}"' for key in keys)
     try:
-        content = json.loads(read_text(path))
+        content = parse_json(read_text(path))
     except (ValueError, RecursionError) as error:
         raise UnreadableError(path, f"not JSON: {error}", allowed=expected) from error
     if not isinstance(content, dict):

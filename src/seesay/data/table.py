@@ -41,7 +41,7 @@ def read(path: Path, *, images: Path | None = None) -> Collection:
 
     Args:
         path: The file or the folder.
-        images: Where the pictures lie, where that is not below the folder.
+        images: Where the images lie, where that is not below the folder.
     """
     files = _files(path)
     if len(files) > 1 and not all(normalise_split(file.stem) for file in files):

@@ -21,6 +21,7 @@ from seesay.drawing.overlay import colour_of
 from seesay.drawing.sheets import PAPER, _rounded
 from seesay.errors import SeesayError
 from seesay.system.files import replace_atomically
+from seesay.system.results import check_result
 
 Floats = NDArray[np.float64]
 
@@ -133,6 +134,7 @@ def write_map(
     page = files("seesay.drawing").joinpath("static", "map.html").read_text(encoding="utf-8")
     about = json.dumps({"title": title, "pictures": rows}, ensure_ascii=False, separators=(",", ":"))
     about = about.replace("<", "\\u003c")  # no sentence can end the script
+    check_result(path, overwrite=True)
     with replace_atomically(path) as temporary:
         temporary.write_text(page.replace("/* the map */ null", about), encoding="utf-8")
 

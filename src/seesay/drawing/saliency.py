@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw
 
 from seesay.drawing.overlay import PALETTE, draw_heat, fit
-from seesay.drawing.sheets import INK, PAPER, Cell, Colour, _font, draw_sheet
+from seesay.drawing.sheets import INK, PAPER, Cell, Colour, _font, draw_sheet, wrap
 from seesay.explainers.explanation import Explanation, scale_heat
 
 _SMOOTH = 3
@@ -33,7 +33,8 @@ def draw_weighted_words(words: Sequence[str], weights: ArrayLike, width: int, *,
     font, pad, scale = _font(size * _SMOOTH), 0.35 * size * _SMOOTH, _SMOOTH
     rows: list[list[tuple[str, float, float]]] = [[]]
     x = 2 * pad
-    for word, strength in zip(words, strengths, strict=True):
+    for whole, strength in zip(words, strengths, strict=True):
+        word = "".join(wrap(whole, font, width, 1))
         length = font.getlength(word)
         if rows[-1] and x + length + 2 * pad > width * scale:
             rows.append([])

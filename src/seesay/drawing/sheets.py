@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from PIL import Image, ImageDraw, ImageFont, ImageOps
+from PIL import ExifTags, Image, ImageDraw, ImageFont, ImageOps
 
 from seesay.errors import SeesayError
 from seesay.images.io import open_image
+from seesay.system import ranges
 from seesay.system.files import replace_atomically
+from seesay.system.results import MARK, check_result
 
 Colour = tuple[int, int, int]
 
@@ -165,17 +167,24 @@ def draw_sheet(
 
 
 def save_picture(picture: Image.Image, path: Path) -> None:
-    """Write a picture in the format of its name, replacing an existing file in one step."""
+    """Write a picture in the format of its name, replacing an existing file in one step.
+
+    Raises:
+        SeesayError: The format is unknown, or the name is taken by something that is no file.
+    """
     if path.suffix.lower() not in FILE_TYPES:
         raise SeesayError(f"cannot write {path}: {path.suffix or 'no'} suffix", allowed=FILE_TYPES)
+    check_result(path, overwrite=True)
+    about = Image.Exif()
+    about[ExifTags.Base.Software] = MARK  # by which a later result knows that it may take the place of this one
     with replace_atomically(path) as temporary:
-        picture.save(temporary, format=FILE_TYPES[path.suffix.lower()], quality=90, optimize=True)
+        picture.save(temporary, format=FILE_TYPES[path.suffix.lower()], quality=90, optimize=True, exif=about)
 
 
 def wrap(text: str, font: ImageFont.FreeTypeFont, width: int, n_lines: int) -> list[str]:
     """Break text into lines that fit; the last of too many ends with dots, and a word that is too long is divided."""
     lines: list[str] = []
-    for paragraph in text.splitlines():
+    for paragraph in text[: n_lines * ranges.DRAWN].splitlines()[: n_lines + 1]:  # nobody reads more of it
         line = ""
         for word in paragraph.split():
             longer = f"{line} {word}" if line else word

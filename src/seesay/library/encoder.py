@@ -6,14 +6,14 @@ from seesay.library.indexing.encoding import PhotoEncoder, WeightsPhotoEncoder
 from seesay.library.ranking.encoding import QueryEncoder, WeightsQueryEncoder
 
 if TYPE_CHECKING:
-    from seesay.models.base import Matcher
+    from seesay.runtime.matching import Model
 
 
 class Encoder(PhotoEncoder, QueryEncoder, Protocol):
     """What a library needs of a model: the half for indexing and the half for search."""
 
     @property
-    def matcher(self) -> "Matcher":
+    def model(self) -> "Model":
         """The model itself, for what needs more than vectors."""
 
 

@@ -10,11 +10,12 @@ from seesay.errors import SeesayError
 from seesay.library.encoder import Encoder, WeightsEncoder
 from seesay.library.indexing.places import absolute, exists, library_place, open_store, resolve_folder, root_of, without
 from seesay.library.ranking.cascade import RegionStage
-from seesay.library.ranking.likeness import Crop, Source, find_photo, vector_of
-from seesay.library.ranking.query import Query, read_sentence
+from seesay.library.ranking.likeness import Crop, Source, own_contents, vector_of
+from seesay.library.ranking.query import read_query, read_sentence
 from seesay.library.ranking.search import Results, find_photos, find_regions
 from seesay.library.stages import Cascade, Stage
 from seesay.library.status import Status
+from seesay.library.stores.filters import narrow
 from seesay.library.stores.store import Store
 from seesay.library.types import Failure, Filter, Folder, Photo
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from seesay.library.indexing.index import Indexed
     from seesay.system.progress import Progress
 
-DEFAULT_MODEL = "vse"
+DEFAULT_MODEL = "eye"
 
 
 class Library:
@@ -155,32 +156,33 @@ class Library:
         top: int = 20,
         min_score: float | None = None,
         sort: str = "score",
+        exact: bool = False,
     ) -> Results:
         """The photos that fit a query best; what the disk holds by now is not looked at.
 
         Args:
             query: A sentence; may be empty where `like` or `plus` say what is wanted.
             folders: Only photos below these.
-            like: Photos that the results are to be like, or crops of them: files, or photos of the library by id,
-                which are not found again themselves.
+            like: Photos that the results are to be like, or crops of them: files, or photos of the library by id.
+                Such a photo is not found again itself.
             plus: Further sentences that a photo is to fit.
             minus: Sentences that it is not to fit.
             where: Which photos count, by date, camera and place.
             top: How many, copies not counted.
             min_score: Leave out what scores less.
             sort: `score`, or `date`, those same photos latest first.
+            exact: Take the query as it stands; by default "without a dog" and "from 2019" in it are understood
+                (`seesay.text.typed.queries`), and an unknown word is read as the known one that it is spelled like
+                (`seesay.text.typed.known_words`).
         """
         self._agree()
-        terms = Query(
-            fits=tuple(read_sentence(self.encoder, text) for text in (query, *plus) if text.strip()),
-            unlike=tuple(read_sentence(self.encoder, text) for text in minus if text.strip()),
-            like=tuple(vector_of(self.store, self.encoder, photo) for photo in like),
-        )
-        own = [each.photo if isinstance(each, Crop) else each for each in like]
+        terms = read_query(self.encoder, query, plus, minus, exact=exact)
+        examples = [vector_of(self.store, self.encoder, photo) for photo in like]
+        own = [own_contents(self.store, *pair) for pair in zip(like, examples, strict=True)]
         return find_photos(
-            self.store, terms, self.encoder.calibration, _within(where, folders), stages=self.cascade.held(self.store),
-            without=[find_photo(self.store, photo).content for photo in own if isinstance(photo, int)],
-            top=top, min_score=min_score, sort=sort,
+            self.store, replace(terms, like=tuple(examples)), self.encoder.calibration,
+            narrow(_within(where, folders), terms.typed.dates), stages=self.cascade.held(self.store),
+            without=[content for contents in own for content in contents], top=top, min_score=min_score, sort=sort,
         )  # fmt: skip
 
     def search_regions(
@@ -192,6 +194,7 @@ class Library:
         top: int = 20,
         min_score: float | None = None,
         sort: str = "score",
+        exact: bool = False,
     ) -> Results:
         """The photos that show what a phrase says somewhere, be it small, each with the box of where that is.
 
@@ -209,7 +212,7 @@ class Library:
             raise SeesayError("the query is empty", allowed="a few words, such as 'red bus'")
         return find_regions(
             self.store,
-            read_sentence(self.encoder, phrase),
+            read_sentence(self.encoder, phrase, exact=exact),
             stage,
             _within(where, folders),
             top=top,

@@ -1,16 +1,15 @@
 """Trained weights as later stages of search: how their views are made and scored.
 
 Weights say in their config.json which stage they can be and where in the search they come. A kind of stage that is not
-listed here is scored by the model itself; one that can do more, or do it without torch, registers a class:
+listed here is scored by the model itself; one that can do more registers a class:
 
     @register_stage("regions")
     class Regions(WeightsStage): ...
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,10 +21,6 @@ from seesay.library.stores.store import Store
 from seesay.library.types import Vector
 from seesay.library.weights import LibraryWeights
 from seesay.models import weights
-
-if TYPE_CHECKING:
-    from seesay.library.ranking.sentences import LikelihoodScorer, WordScorer
-    from seesay.models.aligner import Aligner
 
 
 class Stage(ViewEncoder, RankingStage, Protocol):
@@ -52,11 +47,7 @@ class WeightsStage(WeightsViewEncoder):
         return self.role.stage
 
     def score(self, views: Vector, text: str) -> Vector:
-        import torch
-
-        with torch.inference_mode():
-            scores = self.matcher.score_views(torch.from_numpy(views).float(), [text])
-        return np.asarray(scores[:, 0].numpy(), np.float32)
+        return np.asarray(self.model.score_views(views, [text])[:, 0], np.float32)
 
 
 _KINDS: dict[str, type[WeightsStage]] = {}
@@ -116,44 +107,13 @@ class Cascade:
 
 @register_stage("regions")
 class Regions(WeightsStage):
-    """The region a word refers to is looked for in photos; without torch where the model is known to NumPy."""
-
-    @cached_property
-    def _without_torch(self) -> "WordScorer | None":
-        from seesay.library.ranking.sentences import WordScorer
-
-        return WordScorer(self.folder, self.about, self.vocabulary) if WordScorer.knows(self.about) else None
-
-    def score(self, views: Vector, text: str) -> Vector:
-        return super().score(views, text) if self._without_torch is None else self._without_torch(views, text)
+    """The region a word refers to is looked for in photos."""
 
     def point(self, views: Vector, text: str) -> tuple[Vector, Boxes]:
         """The region of each photo that fits a phrase best: their similarity (n,) and its box (n, 4)."""
-        if self._without_torch is not None:
-            from seesay.images.regions import fixed_regions
+        from seesay.images.regions import fixed_regions
 
-            scores, best = self._without_torch.point(views, text)
-            return scores, fixed_regions(self.about["config"]["regions"])[best]
-        import torch
-
-        aligner = cast("Aligner", self.matcher)  # which every model that says it can be this stage is
-        with torch.inference_mode():
-            phrase = torch.nn.functional.normalize(aligner.encode_texts([text]).states[0].sum(0), dim=0)
-            products = (torch.from_numpy(views).float() @ phrase).numpy()  # (n, N)
-        return products.max(1), aligner.boxes[products.argmax(1)]
-
-
-@register_stage("captions")
-class Captions(WeightsStage):
-    """How much likelier a captioner finds a sentence for a photo than for the mean training image."""
-
-    @cached_property
-    def _without_torch(self) -> "LikelihoodScorer | None":
-        from seesay.library.ranking.sentences import LikelihoodScorer
-
-        return (
-            LikelihoodScorer(self.folder, self.about, self.vocabulary) if LikelihoodScorer.knows(self.about) else None
-        )
-
-    def score(self, views: Vector, text: str) -> Vector:
-        return super().score(views, text) if self._without_torch is None else self._without_torch(views[:, 0], text)
+        (phrase,) = self.model.encode_phrases([text])  # (D,)
+        unit = phrase / max(float(np.linalg.norm(phrase)), 1e-12)
+        products = views.astype(np.float32) @ unit  # (n, N)
+        return products.max(1), fixed_regions(self.model.schemes[0])[products.argmax(1)]

@@ -14,9 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.system.remote import stored_path
+
 Vector = NDArray[np.float32]
 Tags = tuple[tuple[int, float], ...]
 """Classes of the network's classifier with their probabilities, the likeliest first."""
+
+
+_LATEST = 2**63 - 1  # nanoseconds since 1970, in the year 2262
 
 
 class File(NamedTuple):
@@ -25,6 +30,11 @@ class File(NamedTuple):
     path: bytes
     size: int
     mtime_ns: int
+
+    @classmethod
+    def of(cls, path: bytes, status: os.stat_result) -> "File":
+        """Of a file whose status is known; a time that no database holds becomes the nearest that one does."""
+        return cls(path, status.st_size, min(max(status.st_mtime_ns, -_LATEST), _LATEST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +130,7 @@ class Filter:
         during: Dates that begin so, ISO 8601: `2019` or `2019-07`.
         after: Dates from this one on: `2019` starts with the year.
         before: Dates before this one begins.
+        months: In these months of any year, 1 for January.
         camera: Part of the camera's name, in any case.
         classes: Tagged with one of these, and likely so (`seesay.library.ranking.tags`).
     """
@@ -129,6 +140,7 @@ class Filter:
     during: str = ""
     after: str = ""
     before: str = ""
+    months: tuple[int, ...] = ()
     camera: str = ""
     classes: tuple[int, ...] = ()
 
@@ -175,4 +187,4 @@ def as_path(path: bytes) -> Path:
         >>> as_path(b"/photos/caf\\xe9.jpg").name  # no UTF-8, and still a path that opens
         'caf\\udce9.jpg'
     """
-    return Path(os.fsdecode(path))
+    return stored_path(os.fsdecode(path))

@@ -1,4 +1,4 @@
-"""A folder of trained weights as a library knows it; torch is loaded when the first photo needs the model."""
+"""A folder of trained weights as a library knows it; graphs are opened when the first photo or query needs them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +10,8 @@ from seesay.library.types import Fingerprint
 from seesay.models import weights
 
 if TYPE_CHECKING:
-    from seesay.models.base import Matcher
+    from seesay.runtime.matching import Model
+    from seesay.text.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,12 @@ class LibraryWeights:
     @cached_property
     def role(self) -> Role | None:
         """What they can be in search, which their config.json says; None for nothing."""
-        from seesay.models.registry import search_role
-
-        found = search_role(self._found)
+        if "search" not in self.about:
+            raise SeesayError(
+                f"{self.config_file} does not say what {self.name} can be in search",
+                hint=f"seesay export {self.name}",
+            )
+        found = self.about["search"]
         if found is None:
             return None
         try:
@@ -72,16 +76,18 @@ class LibraryWeights:
             dim=self.role.dim if self.role else int(self.about["config"].get("dim", 0)),
         )
 
-    @cached_property
-    def vocabulary(self) -> Any:
-        """The words or subwords that the model reads."""
-        from seesay.text.tokenizer import read_tokenizer
-
-        return read_tokenizer(self.folder)
+    @property
+    def vocabulary(self) -> "Tokenizer":
+        """The words that captions taught: the model's own, or those of the embedding that stands beside it."""
+        return self.model.caption_words
 
     @cached_property
-    def matcher(self) -> "Matcher":
-        """The model itself, for what needs more than vectors."""
-        from seesay.models.pretrained import load
+    def model(self) -> "Model":
+        """The model itself, for what needs more than vectors.
 
-        return load(self.folder)
+        Raises:
+            SeesayError: The weights have no graphs.
+        """
+        from seesay.runtime.matching import Model
+
+        return Model(self.folder)

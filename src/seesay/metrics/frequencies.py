@@ -21,6 +21,7 @@ from seesay.metrics._arrays import FloatArray, IntArray
 from seesay.metrics.ngrams import N, count_ngrams, join_key, ngram_keys, split_key
 from seesay.metrics.sentences import END, END_MARK, Packed, References, Sentence, as_references
 from seesay.system.files import replace_atomically
+from seesay.system.reading import require_regular
 
 _FORMAT = "seesay-document-frequencies-1"
 _UNSEEN = (1 << 31) - 1  # stands for all n-grams that are not in the table; no table is as long
@@ -152,6 +153,7 @@ class DocumentFrequencies:
             SeesayError: The file cannot be read, or is no such table.
         """
         try:
+            require_regular(path)
             with safe_open(path, framework="numpy") as file:
                 about = file.metadata() or {}
                 tensors = {name: file.get_tensor(name).astype(np.int64) for name in file.keys()}  # noqa: SIM118

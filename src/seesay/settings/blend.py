@@ -9,10 +9,6 @@ from numpy.typing import NDArray
 from seesay.settings.calibration import Calibration
 from seesay.system.tables import read_table
 
-NORMALISATION = "mean-image"
-"""What a captioner's likelihood of a sentence is divided by, so that sentences can be compared: that of the mean
-training image, which costs one more image."""
-
 
 @dataclass(frozen=True)
 class Blend:

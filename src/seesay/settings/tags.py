@@ -5,6 +5,9 @@ from typing import Any
 
 from seesay.system.tables import read_table
 
+LEAST_ALIKE = 0.6
+"""The lowest cosine of two words that is on record (`tools/make_alike_words.py`)."""
+
 
 @dataclass(frozen=True)
 class TagSettings:
@@ -27,7 +30,7 @@ class TagSettings:
     weight: float = field(default=0.35, metadata={"at_least": 0})
     weight_alone: float = field(default=0.6, metadata={"at_least": 0})
     well_known: int = field(default=500, metadata={"at_least": 1})
-    alike: float = field(default=0.65, metadata={"above": 0, "at_most": 1})
+    alike: float = field(default=0.65, metadata={"at_least": LEAST_ALIKE, "at_most": 1})
     n_alike: int = field(default=10, metadata={"at_least": 1})
 
     def weight_of(self, count: int) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seesay.errors import SeesayError
+from seesay.system.reading import open_regular
 
 Row = npt.NDArray[np.float32]
 
@@ -54,7 +55,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
 
 
 def _open(path: Path) -> io.BufferedReader:
-    plain = path.open("rb")
+    plain = open_regular(path)
     is_gzip = plain.read(2) == b"\x1f\x8b"
     plain.seek(0)
     if is_gzip:

@@ -6,14 +6,16 @@ m-RNN's word vectors start at random and come to lie near each other where words
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
 from seesay.text.vocabulary import SPECIAL, Vocabulary
 
 
-def nearest_words(vectors: Tensor, vocabulary: Vocabulary, word: str, n: int = 10) -> list[tuple[str, float]]:
+def nearest_words(
+    vectors: NDArray[np.float32], vocabulary: Vocabulary, word: str, n: int = 10
+) -> list[tuple[str, float]]:
     """The words whose vectors have the smallest Euclidean distance to a word's own.
 
     Args:
@@ -30,7 +32,7 @@ def nearest_words(vectors: Tensor, vocabulary: Vocabulary, word: str, n: int = 1
 
     Example:
         >>> vocabulary = Vocabulary.build(["dog puppy car"], min_count=1)  # "car", "dog" and "puppy" are 4, 5 and 6
-        >>> vectors = torch.tensor([[0.0, 1.0]] * 4 + [[5.0, 0.0], [0.0, 0.0], [0.0, 2.0]])
+        >>> vectors = np.array([[0.0, 1.0]] * 4 + [[5.0, 0.0], [0.0, 0.0], [0.0, 2.0]], np.float32)
         >>> nearest_words(vectors, vocabulary, "dog")
         [('puppy', 2.0), ('car', 5.0)]
     """
@@ -43,11 +45,11 @@ def nearest_words(vectors: Tensor, vocabulary: Vocabulary, word: str, n: int = 1
     if n < 1:
         raise SeesayError(f"n is {n}", allowed="1 or more")
     (own,) = vocabulary.encode([word])
-    distances = (vectors - vectors[own]).norm(dim=1)  # (V,)
-    distances[: len(SPECIAL)] = torch.inf
-    distances[own] = torch.inf
+    distances = np.linalg.norm(vectors - vectors[own], axis=1)  # (V,)
+    distances[: len(SPECIAL)] = np.inf
+    distances[own] = np.inf
     n = min(n, len(vocabulary) - len(SPECIAL) - 1)
-    order = distances.argsort(stable=True)[:n].tolist()
+    order = distances.argsort(kind="stable")[:n].tolist()
     return [(vocabulary.words[place], float(distances[place])) for place in order]
 
 

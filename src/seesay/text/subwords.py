@@ -8,12 +8,14 @@ import json
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from seesay.system.reading import read_text
+from seesay.text.typed.spelling import is_common
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 LONGEST = 64
@@ -53,7 +55,7 @@ class Subwords:
     def read(cls, path: Path) -> "Subwords":
         """Read a `tokenizer.json`."""
         try:
-            return cls(path.read_text(encoding="utf-8"), str(path))
+            return cls(read_text(path), str(path))
         except (OSError, UnicodeDecodeError) as error:
             raise SeesayError(f"cannot read {path}: {error}") from error
 
@@ -81,15 +83,22 @@ class Subwords:
             return 0
         return FREQUENT if len(pieces) == 1 else 1
 
-    def rows(self, sentences: Sequence[str]) -> "tuple[Tensor, Tensor]":
-        """Subword numbers (n, T), padded, and which of them count (n, T)."""
-        import torch
+    def knows(self, word: str) -> bool:
+        """Whether a word, as it is spelled, is one subword, or a usual word of English: pieces alone spell anything."""
+        return word in self and (self.count(word) == FREQUENT or is_common(word))
 
+    def common_words(self, n: int) -> list[str]:
+        """Whole words among the subwords, in the order of their numbers: the frequent ones come first."""
+        return [token for token in self.tokens if token.isalpha() and len(token) > 1][:n]
+
+    def rows(self, sentences: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Subword numbers (n, T), padded, and which of them count (n, T)."""
         found = [encoding.ids for encoding in self._tokenizer.encode_batch(list(sentences))]
-        lengths = torch.tensor([len(row) for row in found])
-        width = int(lengths.max()) if found else 0
-        padded = torch.tensor([row + [self.pad] * (width - len(row)) for row in found], dtype=torch.long)
-        return padded.reshape(len(found), width), torch.arange(width) < lengths.unsqueeze(1)
+        lengths = np.array([len(row) for row in found], np.int64)
+        mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
+        padded = np.full(mask.shape, self.pad, np.int64)
+        padded[mask] = [number for row in found for number in row]
+        return padded, mask
 
     def fingerprint(self) -> str:
         return hashlib.sha256("\n".join(self.tokens).encode()).hexdigest()
@@ -98,7 +107,7 @@ class Subwords:
         return self.text
 
     @classmethod
-    def from_json(cls, text: str, name: str = file_name) -> "Subwords":
+    def from_json(cls, text: str, name: str = file_name, fingerprint: str | None = None) -> "Subwords":
         return cls(text, name)
 
     def keep(self, wanted: Collection[str]) -> tuple["Subwords", list[int]]:

@@ -4,10 +4,12 @@ A tokenizer travels with the weights as one JSON file. A model says on its class
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
 from seesay.errors import SeesayError
+from seesay.system.reading import read_text
 
 
 class Tokenizer(Protocol):
@@ -39,6 +41,12 @@ class Tokenizer(Protocol):
     def count(self, word: str) -> int:
         """How often a word was seen in training, or an estimate; 0 for one that is unknown."""
 
+    def knows(self, word: str) -> bool:
+        """Whether a word, as it is spelled, means something to a model that reads these numbers."""
+
+    def common_words(self, n: int) -> list[str]:
+        """Up to so many of its words, the most frequent first, as far as it knows."""
+
     def fingerprint(self) -> str:
         """SHA-256; tokenizers that encode alike have the same one."""
 
@@ -46,8 +54,8 @@ class Tokenizer(Protocol):
         """The text of its file."""
 
     @classmethod
-    def from_json(cls, text: str, name: str) -> Self:
-        """Read what `to_json` wrote; errors call it `name`."""
+    def from_json(cls, text: str, name: str, fingerprint: str | None = None) -> Self:
+        """Read what `to_json` wrote; errors call it `name`. What has the fingerprint was looked at before."""
 
 
 def read_tokenizer(folder: Path, kinds: Iterable[type[Tokenizer]] = (), fingerprint: str | None = None) -> Tokenizer:
@@ -64,12 +72,15 @@ def read_tokenizer(folder: Path, kinds: Iterable[type[Tokenizer]] = (), fingerpr
     kind = next((kind for kind in kinds if (folder / kind.file_name).is_file()), kinds[0])
     path = folder / kind.file_name
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise SeesayError(f"{path} is not UTF-8: {error}") from error
-    tokenizer = kind.from_json(text, str(path))
+    try:
+        tokenizer = _read_once(kind, text, fingerprint)
+    except SeesayError:
+        tokenizer = kind.from_json(text, str(path))  # whose error names the file
     if fingerprint is not None and fingerprint != tokenizer.fingerprint():
         raise SeesayError(
             f"{path} has the words {tokenizer.fingerprint()[:12]}, its config.json was written for "
@@ -77,6 +88,12 @@ def read_tokenizer(folder: Path, kinds: Iterable[type[Tokenizer]] = (), fingerpr
             hint="take both files from the folder of the same weights",
         )
     return tokenizer
+
+
+@lru_cache(maxsize=8)
+def _read_once(kind: type[Tokenizer], text: str, fingerprint: str | None) -> Tokenizer:
+    """Several weights read the same words."""
+    return kind.from_json(text, kind.file_name, fingerprint)
 
 
 def _kinds() -> tuple[type[Tokenizer], ...]:

@@ -10,12 +10,15 @@ Treebank, because the collections and the GloVe vectors do: "man's" is `man 's`,
 - Text is NFKC-normalised: full-width letters, ligatures and typographic apostrophes equal the plain ones. Letters of
   every script stay; a language written without spaces gives one token per run of letters.
 - Emoji and other symbols are dropped like punctuation: a sentence of nothing else has no tokens, like the empty one.
-- No length limit here: what a model does with a very long sentence is the model's decision.
+- No length limit here: models read the first `LONGEST` words.
 """
 
 import re
 import unicodedata
 from collections.abc import Sequence
+
+LONGEST = 100
+"""Words of a sentence that are read; nobody's caption is longer, and a pasted book does not exhaust the memory."""
 
 _CLITICS = frozenset({"'s", "'re", "'ve", "'ll", "'d", "'m", "n't"})
 

@@ -8,6 +8,7 @@ or misspelt words has vectors that differ from word to word, and an empty list o
 """
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -105,7 +106,7 @@ def load_vectors(source: str | Path = "glove-6b-50d") -> WordVectors:
     if str(source) in PACKAGED:
         return _load_package(str(source))
     path = Path(source).expanduser()
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - takes a name of any length
         raise SeesayError(
             f"there are no word vectors {str(source)!r}",
             allowed=f"{', '.join(PACKAGED)}, or the path of a GloVe or word2vec file",

@@ -101,6 +101,19 @@ class Vocabulary:
         """
         return self.counts[self._ids[word]] if word in self else 0
 
+    def knows(self, word: str) -> bool:
+        """Whether a word, as it is spelled, means something to a model that has learned these."""
+        return word in self
+
+    def common_words(self, n: int) -> list[str]:
+        """The most frequent words, the most frequent first.
+
+        Example:
+            >>> Vocabulary.build(["a dog runs", "a cat"], min_count=1).common_words(2)
+            ['a', 'cat']
+        """
+        return list(self.words[len(SPECIAL) : len(SPECIAL) + n])
+
     def encode(self, sentence: str | Sequence[str]) -> list[int]:
         """The ids of a sentence or of its tokens, without START and END.
 
@@ -161,12 +174,14 @@ class Vocabulary:
         )
 
     @classmethod
-    def from_json(cls, text: str, name: str = "vocabulary.json") -> "Vocabulary":
+    def from_json(cls, text: str, name: str = "vocabulary.json", fingerprint: str | None = None) -> "Vocabulary":
         """Read what `to_json` wrote.
 
         Args:
             text: The JSON text.
             name: What error messages call it, such as its path.
+            fingerprint: Of the words that it was written for, where that is known: words of this fingerprint have been
+                looked at before.
 
         Raises:
             SeesayError: It is not JSON, a key is missing or unknown, or a word is repeated or could never be met.
@@ -191,24 +206,32 @@ class Vocabulary:
         words = fields["words"]
         if not words or not _is_object(words):
             raise _refuse(name, "'words' is not an object of words with their counts")
-        seen = set()
         for word, count in words:
-            if tokenize(word) != [word]:
-                raise _refuse(name, f"{word!r} is not a word that the tokeniser gives")
-            if word in seen:
-                raise _refuse(name, f"the word {word!r} stands there twice")
-            seen.add(word)
-            _check_count(name, f"the count of {word!r}", count, fields["min_count"])
-        return cls._of(
+            if type(count) is not int or count < fields["min_count"]:
+                _check_count(name, f"the count of {word!r}", count, fields["min_count"])
+        vocabulary = cls._of(
             words,
             min_count=fields["min_count"],
             n_sentences=fields["n_sentences"],
             n_unknown=fields["n_unknown"],
         )
+        if fingerprint is None or vocabulary.fingerprint() != fingerprint:
+            _check_words(name, vocabulary.words[len(SPECIAL) :])
+        return vocabulary
 
 
 def _is_object(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(pair, tuple) for pair in value)
+
+
+def _check_words(name: str, words: Iterable[str]) -> None:
+    seen = set()
+    for word in words:
+        if tokenize(word) != [word]:
+            raise _refuse(name, f"{word!r} is not a word that the tokeniser gives")
+        if word in seen:
+            raise _refuse(name, f"the word {word!r} stands there twice")
+        seen.add(word)
 
 
 def _check_count(name: str, what: str, value: Any, least: int) -> None:

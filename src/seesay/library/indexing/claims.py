@@ -1,4 +1,4 @@
-"""Working on what waits in the queue of a library that several indexers fill (`seesay.library.stores.sharing`)."""
+"""Working on what waits in the queue of a library that several indexers fill (`seesay.library.stores.store`)."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from seesay.images.batches import BATCH
 from seesay.library.indexing.intake import Intake, Work
 from seesay.library.stores.server import ServerGoneError
-from seesay.library.stores.sharing import SharedStore
+from seesay.library.stores.store import SharedStore
 from seesay.library.types import File
 from seesay.system.files import n_cores
 

@@ -1,6 +1,6 @@
 """From photos to what the library keeps of them, with trained weights: what indexing needs of the models.
 
-Torch is loaded when the first photo needs it.
+The image network is opened when the first photo needs it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +18,8 @@ from seesay.library.weights import LibraryWeights
 if TYPE_CHECKING:
     from PIL import Image
 
-    from seesay.images.backbones import Backbone
-    from seesay.images.features import Features
+    from seesay.images.arrays import ImageFeatures
+    from seesay.runtime.network import Network
 
 N_TAGS = 10
 _LEAST_PROBABLE = 0.01  # of a tag
@@ -63,32 +63,32 @@ class WeightsPhotoModel(LibraryWeights):
     """Trained weights that are shown photos."""
 
     @cached_property
-    def _backbone(self) -> "Backbone":
-        return self.matcher.feature_spec.load_backbone()
+    def _network(self) -> "Network":
+        return self.model.network
 
     @property
     def pixels(self) -> int:
-        return self.matcher.feature_spec.pixels
+        return self._network.pixels
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Which features the model reads."""
+        return self.model.outputs
 
     @contextmanager
     def inference_session(self) -> Iterator[Callable[[], None]]:
-        import torch
-
-        _ = self._backbone  # loaded here and not by several threads at once
-        threads_before = torch.get_num_threads()
+        whole = self._network
+        # Threads that each decode and compute a few photos keep all cores busy; more threads below them would wait.
+        self._network = whole.with_threads(1)
         try:
-            yield lambda: torch.set_num_threads(1)
+            _ = self._network.session  # opened here and not by several threads at once
+            yield lambda: None
         finally:
-            torch.set_num_threads(threads_before)
+            self._network = whole
 
-    def features_of(self, images: "Sequence[Image.Image]") -> "Features":
-        """The features of opened photos that the model reads."""
-        from seesay.images.features import OUTPUTS, Features, compute
-
-        outputs = self.matcher.outputs
-        schemes = [output for output in outputs if output not in OUTPUTS]
-        rows = compute(images, self._backbone, self.matcher.feature_spec.crop, schemes)
-        return Features.of({output: rows[output] for output in outputs})
+    def features_of(self, images: "Sequence[Image.Image]", schemes: Sequence[str] | None = None) -> "ImageFeatures":
+        """The features of opened photos, with the means over the regions that this or other models look at."""
+        return self._network.features(images, self.model.schemes if schemes is None else schemes)
 
 
 class WeightsPhotoEncoder(WeightsPhotoModel):
@@ -97,19 +97,14 @@ class WeightsPhotoEncoder(WeightsPhotoModel):
     def encode_photos(self, images: "Sequence[Image.Image]") -> tuple[Vector, list[Tags]]:
         return self.encode_features(self.features_of(images))
 
-    def encode_features(self, features: "Features") -> tuple[Vector, list[Tags]]:
+    def encode_features(self, features: "ImageFeatures") -> tuple[Vector, list[Tags]]:
         """Unit vectors (n, D) of photos whose features are given, and their tags."""
-        import torch
-
-        with torch.inference_mode():
-            vectors = self.matcher.encode_images(features)
-            if vectors.ndim != 2:
-                raise no_single_vector(self.name)
-            tags: list[Tags] = [() for _ in range(len(features))]
-            if self._backbone.classifier is not None:
-                probabilities = self._backbone.classifier(features.pooled).softmax(1)  # (n, 1000)
-                tags = [likeliest_tags(row) for row in probabilities.numpy()]
-        return np.asarray(vectors.numpy(), np.float32), tags
+        vectors = self.model.encode_images(features)
+        if vectors.ndim != 2:
+            raise no_single_vector(self.name)
+        if features.classes is None:
+            return vectors, [() for _ in range(len(features))]
+        return vectors, [likeliest_tags(row) for row in _softmax(features.classes)]
 
 
 class WeightsViewEncoder(WeightsPhotoModel):
@@ -118,12 +113,9 @@ class WeightsViewEncoder(WeightsPhotoModel):
     def encode_photos(self, images: "Sequence[Image.Image]") -> Views:
         return self.encode_features(self.features_of(images))
 
-    def encode_features(self, features: "Features") -> Views:
+    def encode_features(self, features: "ImageFeatures") -> Views:
         """The views of photos whose features are given, (n, N, D)."""
-        import torch
-
-        with torch.inference_mode():
-            return np.asarray(self.matcher.view(features).numpy(), np.float16)
+        return self.model.view(features).astype(np.float16)
 
 
 def encode_all(
@@ -133,10 +125,10 @@ def encode_all(
     views = [stage for stage in later if isinstance(stage, WeightsViewEncoder)]
     if isinstance(first, WeightsPhotoEncoder) and len(views) == len(later):
         models: list[WeightsPhotoModel] = [first, *views]
-        widest = max(models, key=lambda model: len(model.matcher.outputs))
+        schemes = {scheme for model in models for scheme in model.model.schemes}
         same = all(model.fingerprint.features == first.fingerprint.features for model in models)
-        if same and all(set(model.matcher.outputs) <= set(widest.matcher.outputs) for model in models):
-            features = widest.features_of(images)
+        if same and len(schemes) <= 1:
+            features = first.features_of(images, tuple(schemes))
             kept = {stage.stage: each.encode_features(features) for stage, each in zip(later, views, strict=True)}
             return *first.encode_features(features), kept
     return *first.encode_photos(images), {stage.stage: stage.encode_photos(images) for stage in later}
@@ -151,3 +143,9 @@ def likeliest_tags(probabilities: NDArray[np.float32]) -> Tags:
     """
     best = np.argsort(-probabilities)[:N_TAGS]
     return tuple((int(number), float(p)) for number in best if (p := probabilities[number]) >= _LEAST_PROBABLE)
+
+
+def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    exponents = np.exp(logits - logits.max(1, keepdims=True))
+    shares: NDArray[np.float32] = exponents / exponents.sum(1, keepdims=True)
+    return shares

@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seesay.errors import SeesayError
+from seesay.system.reading import read_regular
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = ".seesayignore"
+_LARGEST = 1_000_000  # bytes of an ignore file
 _LINE_BREAK = "\ufdd0"  # stands for \n, which a name may hold and `.` of a regular expression does not match
 
 
@@ -73,7 +75,7 @@ def read_ignore_file(folder: str) -> Patterns:
     what somebody wanted to leave out."""
     path = Path(folder, IGNORE_FILE)
     try:
-        text = path.read_bytes()
+        text = read_regular(path, _LARGEST)
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
     try:

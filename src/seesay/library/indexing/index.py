@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from seesay.errors import SeesayError
 from seesay.library.indexing.encoding import PhotoEncoder, ViewEncoder
 from seesay.library.indexing.scan import Listing, scan
-from seesay.library.stores.sharing import SharedStore
 from seesay.library.stores.store import Store
 from seesay.library.types import Failure, File, Folder, as_path
 from seesay.system.progress import Progress
@@ -76,7 +75,8 @@ def index_folder(
         SeesayError: The folder is not there, or it is empty where the library knows photos of it.
     """
     start = below or folder.path
-    waiting = store.waiting(start) if isinstance(store, SharedStore) else []
+    shared = store.shared
+    waiting = shared.waiting(start) if shared is not None else []
     listing = scan(folder, below)
     known = store.files(start)
     done = Indexed(n_found=len(listing.files))
@@ -90,8 +90,8 @@ def index_folder(
         _encode_all(store, start, todo, known, encoder, stages, done, workers, ray, on_progress)
     if todo or done.n_removed:
         store.drop_unused()
-    if isinstance(store, SharedStore):
-        store.finalize()
+    if shared is not None:
+        shared.finalize()
     return done
 
 
@@ -161,11 +161,11 @@ def _write_all(
     from seesay.images.batches import work_in_batches
     from seesay.library.indexing.intake import Intake
 
-    if isinstance(store, SharedStore):
+    if (shared := store.shared) is not None:
         from seesay.library.indexing.claims import work_on_claims
 
-        store.enqueue(todo)
-        yield from work_on_claims(store, start, Intake(encoder, store.digests(), stages), workers, prepare)
+        shared.enqueue(todo)
+        yield from work_on_claims(shared, start, Intake(encoder, store.digests(), stages), workers, prepare)
         return
     while todo:
         again: list[File] = []

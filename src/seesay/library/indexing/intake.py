@@ -17,6 +17,7 @@ from seesay.library.indexing.metadata import Metadata, read_metadata
 from seesay.library.indexing.thumbnails import make_thumbnail
 from seesay.library.types import Batch, Content, Failure, File, as_path
 from seesay.system import remote
+from seesay.system.reading import open_regular
 from seesay.system.remote import UnreachableError
 
 LARGEST = 500_000_000
@@ -62,8 +63,7 @@ class Intake:
             for file in files:
                 self._open(file, work, opened)
             if opened:
-                work.batch.contents += self._encode(opened)
-                work.batch.photos += [(photo.file, photo.digest) for photo in opened]
+                self._encode_all(opened, work)
         except BaseException:
             self.give_back(photo.digest for photo in opened)
             raise
@@ -88,9 +88,27 @@ class Intake:
             try:
                 image = open_image(data, at_least=self._pixels)
                 opened.append(_Opened(file, digest, image, read_metadata(data), make_thumbnail(image)))
-            except SeesayError as error:
+            except Exception as error:  # whatever one photo does, it must not end the index of all the others
                 self.give_back([digest])
                 work.batch.failures.append(_failure(file, error))
+
+    def _encode_all(self, opened: list[_Opened], work: Work) -> None:
+        """Encode photos together; where that fails, each alone, to find the one that is to blame."""
+        try:
+            contents = self._encode(opened)
+        except Exception:
+            plain = Image.new("RGB", (self._pixels or 32,) * 2)
+            encode_all(self.encoder, self.stages, [plain])  # where this fails too, no photo is to blame
+            for photo in opened:
+                try:
+                    work.batch.contents += self._encode([photo])
+                    work.batch.photos.append((photo.file, photo.digest))
+                except Exception as error:
+                    self.give_back([photo.digest])
+                    work.batch.failures.append(_failure(photo.file, error))
+            return
+        work.batch.contents += contents
+        work.batch.photos += [(photo.file, photo.digest) for photo in opened]
 
     def _encode(self, opened: list[_Opened]) -> list[Content]:
         images = [photo.image for photo in opened]
@@ -132,12 +150,12 @@ def _read(file: File) -> tuple[File, bytes]:
         _check_size(path, file.size)
         return file, remote.read(path)
     try:
-        if not path.is_file():  # a pipe that took the name meanwhile would never end
-            raise SeesayError(f"cannot open {path}: not a regular file")
-        with path.open("rb") as opened:
+        with open_regular(path) as opened:
             status = os.fstat(opened.fileno())
             _check_size(path, status.st_size)
-            return File(file.path, status.st_size, status.st_mtime_ns), opened.read()
+            data = opened.read(LARGEST + 1) or b""  # files of the system may have no size and no end
+            _check_size(path, len(data))
+            return File.of(file.path, status), data
     except OSError as error:
         raise SeesayError(f"cannot open {path}: {(error.strerror or str(error)).lower()}") from error
 
@@ -147,7 +165,9 @@ def _check_size(path: Path, size: int) -> None:
         raise SeesayError(f"cannot open {path}: {size:,} bytes are too many", allowed=f"up to {LARGEST:,} bytes")
 
 
-def _failure(file: File, error: SeesayError) -> Failure:
+def _failure(file: File, error: Exception) -> Failure:
+    if not isinstance(error, SeesayError):
+        return Failure(file, f"cannot be used: {type(error).__name__} {error}".strip()[:200])
     # The path is told beside the reason wherever a failure is shown.
     reason = error.what
     for start in (f"cannot open {remote.as_url(as_path(file.path))}: ", "cannot open the given bytes: "):

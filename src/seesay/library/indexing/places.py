@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from seesay.errors import SeesayError
 from seesay.library.indexing.ignoring import pattern_for, rebase_pattern
 from seesay.library.stores.address import is_address
+from seesay.library.stores.database import FILE
 from seesay.library.stores.store import Store
 from seesay.library.types import Folder
 from seesay.system import remote
@@ -42,10 +44,33 @@ def open_store(place: Path | str) -> Store:
     return PostgresStore(place)
 
 
+def holds_library(place: Path | str) -> bool:
+    """Whether a place has a library; of a server that is asked when it is opened."""
+    return not isinstance(place, Path) or os.path.exists(place / FILE)  # noqa: PTH110 - takes any name
+
+
+def is_library_photo(path: Path) -> bool:
+    """Whether the person's library knows a file; one that cannot be opened knows nothing."""
+    place = library_place()
+    if not holds_library(place):
+        return False
+    try:
+        whole = path.resolve()
+        with closing(open_store(place)) as store:
+            return os.fsencode(whole) in store.files(whole.parent)
+    except (SeesayError, OSError):
+        return False
+
+
 def absolute(folder: Path | str) -> Path:
     """An absolute path without links in it, which need not exist; one of object storage stays what it is."""
     folder = remote.as_path(folder)
-    return folder if remote.is_remote(folder) else Path(folder).expanduser().resolve()
+    if remote.is_remote(folder):
+        return folder
+    try:
+        return Path(folder).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a link to itself, a user who is not there, a null
+        raise SeesayError(f"there is no folder {str(folder)!r}: {error}") from error
 
 
 def exists(folder: Path) -> bool:

@@ -136,8 +136,7 @@ def _take(
                 if not (entry.is_symlink() and _is_scanned_anyway(entry.path, root)):
                     yield entry.path
             elif entry.is_file():
-                status = entry.stat()
-                listing.files[entry.path] = File(entry.path, status.st_size, status.st_mtime_ns)
+                listing.files[entry.path] = File.of(entry.path, entry.stat())
         except OSError:
             continue  # a link to nothing, or a file that went away meanwhile
 

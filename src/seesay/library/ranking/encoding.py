@@ -1,7 +1,7 @@
 """From sentences to vectors, with trained weights: what search needs of the model of the first stage."""
 
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from seesay.library.types import Fingerprint, Vector
 from seesay.library.weights import LibraryWeights
 from seesay.settings.tags import TagSettings
 from seesay.text.function_words import content_words
+from seesay.text.typed.spelling import Words
 
 
 class QueryEncoder(Protocol):
@@ -28,6 +29,10 @@ class QueryEncoder(Protocol):
     def tag_settings(self) -> TagSettings:
         """How much tags count for words that the model has hardly seen."""
 
+    @property
+    def words(self) -> Words:
+        """The words that it has learned."""
+
     def encode_text(self, text: str) -> Vector:
         """The unit vector (D,) of a sentence."""
 
@@ -36,7 +41,7 @@ class QueryEncoder(Protocol):
 
 
 class WeightsQueryEncoder(LibraryWeights):
-    """Encodes queries with trained weights, without torch where `seesay.library.ranking.sentences` knows the model."""
+    """Encodes queries with trained weights."""
 
     @cached_property
     def calibration(self) -> Calibration | None:
@@ -47,22 +52,16 @@ class WeightsQueryEncoder(LibraryWeights):
     def tag_settings(self) -> TagSettings:
         return TagSettings.from_table(self.tuned("tags") or {}, self.config_file)
 
-    @cached_property
-    def _without_torch(self) -> Any:
-        from seesay.library.ranking.sentences import SentenceEncoder
-
-        return SentenceEncoder(self.folder, self.about, self.vocabulary) if SentenceEncoder.knows(self.about) else None
+    @property
+    def words(self) -> Words:
+        words: Words = self.vocabulary
+        return words
 
     def encode_text(self, text: str) -> Vector:
-        if self._without_torch is not None:
-            return np.asarray(self._without_torch(text))
-        import torch
-
-        with torch.inference_mode():
-            found = self.matcher.encode_texts([text])
-        if not isinstance(found, torch.Tensor) or found.ndim != 2:
+        found = self.model.encode_texts([text])
+        if not isinstance(found, np.ndarray) or found.ndim != 2:
             raise no_single_vector(self.name)
-        return np.asarray(found[0].numpy(), np.float32)
+        return np.asarray(found[0], np.float32)
 
     def count_words(self, text: str) -> dict[str, int]:
         return {word: self.vocabulary.count(word) for word in content_words(text)}

@@ -11,7 +11,7 @@ import numpy as np
 
 from seesay.errors import SeesayError
 from seesay.library.stores.store import Store
-from seesay.library.types import Photo, Tags, Vector
+from seesay.library.types import File, Filter, Photo, Tags, Vector
 from seesay.system import remote
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ Source = Path | str | bytes | int
 
 LARGEST_FILE = 512 * 1024 * 1024
 """Bytes of a photo that are read at all."""
+_SAME, _N_SAME = 0.999, 16
+"""The cosine from which a file of the same size is the same one, and how many of the nearest are looked at."""
+_THINNEST = 1e-4  # of a box: no photo has a pixel that is smaller
 
 
 class ExampleEncoder(Protocol):
@@ -71,7 +74,7 @@ def read_box(text: str) -> Box:
         left, top, right, bottom = (float(edge) for edge in text.split(","))
     except ValueError:
         left = top = right = bottom = 0.0
-    if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
+    if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1 and min(right - left, bottom - top) >= _THINNEST):
         raise SeesayError(f"the box is {text[:100]!r}", allowed="left,top,right,bottom from 0 to 1, such as 0,0,0.5,1")
     return left, top, right, bottom
 
@@ -106,7 +109,8 @@ def read_photo(photo: Photo) -> bytes:
         raise ChangedError(f"{name} cannot be opened", hint="seesay index") from error
     try:
         status = os.fstat(handle)
-        same = (status.st_size, status.st_mtime_ns) == (photo.size, photo.mtime_ns)
+        found = File.of(b"", status)
+        same = (found.size, found.mtime_ns) == (photo.size, photo.mtime_ns)
         if not stat.S_ISREG(status.st_mode) or not same:
             raise ChangedError(f"{name} has changed since it was indexed", hint="seesay index")
         if status.st_size > LARGEST_FILE:
@@ -150,3 +154,15 @@ def vector_of(store: Store, encoder: ExampleEncoder, like: Source | Crop) -> Vec
 
     image = open_crop(store, like) if isinstance(like, Crop) else open_image(like, at_least=encoder.pixels)
     return np.asarray(encoder.encode_photos([image])[0][0], np.float32)
+
+
+def own_contents(store: Store, like: Source | Crop, vector: Vector) -> list[int]:
+    """The contents that a photo, or the photo of a crop, is itself: whoever asks for photos like it has that one."""
+    photo = like.photo if isinstance(like, Crop) else like
+    if isinstance(photo, int):
+        return [find_photo(store, photo).content]
+    if isinstance(like, Crop) or isinstance(photo, bytes) or remote.is_remote(photo):
+        return []  # whoever sends a picture wants to know whether the library has it
+    size = Path(photo).stat().st_size
+    near = [hit for hit in store.nearest(vector, _N_SAME, Filter()) if hit.cosine >= _SAME]
+    return [hit.photos[0].content for hit in near if any(own.size == size for own in hit.photos)]

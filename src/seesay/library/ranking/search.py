@@ -7,8 +7,9 @@ the query the score is the plain cosine.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +21,16 @@ from seesay.library.ranking.order import Ranked
 from seesay.library.ranking.query import Query, Sentence
 from seesay.library.stores.store import Store
 from seesay.library.tag_names import shown_names
-from seesay.library.types import Filter, Photo
+from seesay.library.types import Filter, Hit, Photo
+from seesay.text.typed.known_words import Reading
+from seesay.text.typed.queries import TypedQuery
 
 SORTS = ("score", "date")
 NEAR_IDENTICAL = 0.96
 """Cosine from which two photos count as the same one, enlarged or compressed again. Heavy compression or a crop can
-fall below it; of the 8,091 photos of Flickr8K no two different ones reach 0.95."""
+fall below it; of the 1,000 dev photos of Flickr8K no two different ones reach 0.95."""
+_AT_ONCE = 512
+"""Photos that are compared with all better ones at once."""
 _CANDIDATES = 1000
 """How many are ranked where the terms of a query have to be weighed against each other."""
 
@@ -59,12 +64,39 @@ class Results(list[Result]):
     """What a search has found, the best first.
 
     Attributes:
-        unknown_words: Words of the query that the model has never learned and that name no tag: they were of no use.
+        readings: How the model reads each sentence of the query (`seesay.text.typed.known_words`).
+        typed: What was understood of the text that was typed (`seesay.text.typed.queries`).
     """
 
-    def __init__(self, results: Iterable[Result] = (), unknown_words: Iterable[str] = ()) -> None:
+    def __init__(
+        self, results: Iterable[Result] = (), readings: Sequence[Reading] = (), typed: TypedQuery | None = None
+    ) -> None:
         super().__init__(results)
-        self.unknown_words = tuple(dict.fromkeys(unknown_words))
+        self.readings = tuple(readings)
+        self.typed = typed or TypedQuery()
+
+    def notes(self) -> list[str]:
+        """What one should know of how the query was understood, a sentence each."""
+        lost = "there is nothing else to search for" if not self else "search does without"
+        read = [reading.notes(without="search does without", lost=lost) for reading in self.readings]
+        return [*self.typed.notes(), *dict.fromkeys(note for notes in read for note in notes)]
+
+    def understood(self) -> dict[str, Any]:
+        """The same as a table, for programs."""
+        dates = self.typed.dates
+        languages = [reading.language for reading in self.readings if reading.language]
+        return {
+            "without": list(self.typed.without),
+            "dates": None if dates is None else asdict(dates),
+            "replaced": {word: instead for reading in self.readings for word, instead in reading.replaced},
+            "unknown": list(self.unknown_words),
+            "language": languages[0] if languages else None,
+        }
+
+    @property
+    def unknown_words(self) -> tuple[str, ...]:
+        """Words of the query that the model has never learned and that name no tag: search did without them."""
+        return tuple(dict.fromkeys(word for reading in self.readings for word in reading.unknown))
 
 
 def find_photos(
@@ -89,8 +121,16 @@ def find_photos(
         sort: `score`, best first, or `date`, those same photos latest first.
     """
     _check(top, sort)
-    if not query.fits and not query.like:
-        raise SeesayError("the query is empty", allowed="a sentence, or a photo to be like")
+    if query.is_empty:
+        if query.typed.dates is None:
+            raise SeesayError("the query is empty", allowed="a sentence, or a photo to be like")
+        dated = [Result(photo, 1.0, None) for photo in store.latest(top, where)]
+        return Results(_shown(store, dated, top, min_score, sort), (), query.typed)
+    if not (query.fits or query.like or query.typed.without or query.typed.dates):
+        raise SeesayError("the query is empty: it only says what is not wanted", allowed="a sentence, or a photo")
+    readings, query = query.readings, query.without_lost()
+    if query.is_empty or not (query.fits or query.like or query.typed.without):
+        return Results((), readings, query.typed)
     for stage in stages:
         calibration = stage.blend.calibration or calibration
     direction = query.direction()
@@ -108,7 +148,22 @@ def find_photos(
         if len(results) >= top or len(found) < n:
             break
         n *= 4  # so many copies that too few photos are left
-    return Results(_shown(store, results, top, min_score, sort), query.unknown_words)
+    return Results(_shown(store, results, top, min_score, sort), readings, query.typed)
+
+
+def score_photo(
+    store: Store, query: Query, calibration: Calibration | None, photo: Photo, *, stages: Sequence[Stage] = ()
+) -> Results:
+    """How well one photo fits a query, as a search that finds it says; nothing where there is nothing to go by."""
+    readings, query = query.readings, query.without_lost()
+    if query.is_empty:
+        return Results((), readings, query.typed)
+    for stage in stages:
+        calibration = stage.blend.calibration or calibration
+    vector = store.vectors([photo.content])[photo.content]
+    hit = Hit(float(vector @ query.direction()), vector, (photo,))
+    ((score, word, _),) = rerank(store, [hit], query, _bonus(store, query), calibration, stages)
+    return Results([Result(photo, score, word)], readings, query.typed)
 
 
 def find_regions(
@@ -127,17 +182,19 @@ def find_regions(
     fills a corner is not what the photo as a whole is like. The score is the similarity of region and phrase.
     """
     _check(top, sort)
+    if phrase.is_lost:
+        return Results((), [phrase.reading])
     hits = store.nearest(phrase.vector, max(_CANDIDATES, 2 * top), where, _bonus(store, Query(fits=(phrase,)))[0])
     regions = store.views(stage.stage, [hit.photos[0].content for hit in hits])
     hits = [hit for hit in hits if hit.photos[0].content in regions]
     if not hits or not phrase.vector.any():
-        return Results((), phrase.unknown)
+        return Results((), [phrase.reading])
     scores, boxes = stage.point(np.stack([regions[hit.photos[0].content] for hit in hits]), phrase.text)
     order = np.argsort(-scores, kind="stable")
     placed = {hits[row].photos[0].content: boxes[row].tolist() for row in order}
     results = _fold([(float(scores[row]), None, hits[row]) for row in order])
     shown = _shown(store, results, top, min_score, sort)
-    return Results((replace(result, box=tuple(placed[result.photo.content])) for result in shown), phrase.unknown)
+    return Results((replace(result, box=tuple(placed[result.photo.content])) for result in shown), [phrase.reading])
 
 
 def _check(top: int, sort: str) -> None:
@@ -171,13 +228,19 @@ def _bonus(store: Store, query: Query) -> list[dict[int, float]]:
 def _fold(ranked: Ranked) -> list[Result]:
     """Results without copies of better ones, each with its copies."""
     results: list[Result] = []
-    kept = np.zeros((len(ranked), len(ranked[0][2].vector) if ranked else 0), np.float32)
-    for score, word, hit in ranked:
-        near = kept[: len(results)] @ hit.vector
-        if len(near) and near.max() >= NEAR_IDENTICAL:
-            twin = int(near.argmax())
-            results[twin] = replace(results[twin], copies=results[twin].copies + hit.photos)
-        else:
-            kept[len(results)] = hit.vector
-            results.append(Result(hit.photos[0], score, word, hit.photos[1:]))
+    if not ranked:
+        return results
+    vectors = np.stack([hit.vector / max(float(np.linalg.norm(hit.vector)), 1e-12) for _, _, hit in ranked])
+    place_of: dict[int, int] = {}  # row of a photo that was kept → its place among the results
+    for start in range(0, len(ranked), _AT_ONCE):
+        near = vectors[start : start + _AT_ONCE] @ vectors[: start + _AT_ONCE].T  # (rows, those up to them)
+        for row, (score, word, hit) in enumerate(ranked[start : start + _AT_ONCE], start):
+            above = near[row - start, :row]
+            twins = [twin for twin in np.flatnonzero(above >= NEAR_IDENTICAL).tolist() if twin in place_of]
+            if twins:
+                place = place_of[max(twins, key=lambda twin: float(above[twin]))]
+                results[place] = replace(results[place], copies=results[place].copies + hit.photos)
+            else:
+                place_of[row] = len(results)
+                results.append(Result(hit.photos[0], score, word, hit.photos[1:]))
     return results

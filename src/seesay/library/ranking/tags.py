@@ -6,19 +6,17 @@ know well adds to the cosine of photos whose tags it names, the more the rarer i
 of the classes that the word names. How much that is, is chosen on dev (`seesay tune --only tags`).
 """
 
+import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from seesay.library.tag_names import classes_by_word, classes_named
 from seesay.library.types import Tags
 from seesay.settings.tags import TagSettings
-
-if TYPE_CHECKING:
-    from seesay.text.vectors import Matrix, WordVectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +73,18 @@ def classes_alike(word: str, settings: TagSettings | None = None) -> dict[int, f
         [('espresso machine', 0.92), ('espresso coffee', 0.92), ('soda bottle', 0.74)]
     """
     how = settings or TagSettings()
-    vectors, known, rows = _word_space()
-    if word not in vectors:
-        return {}
-    own = np.array(vectors.matrix[vectors.rows[word]])
-    cosines = rows @ (own / np.linalg.norm(own))
+    _, _, line = _alike_words().partition(f"\n{word}\t")
     found: dict[int, float] = {}
-    for place in np.argsort(-cosines):
-        if cosines[place] < how.alike or len(found) >= how.n_alike:
+    for pair in line.partition("\n")[0].split("\t") if line else ():
+        name, _, cosine = pair.partition(" ")
+        if float(cosine) < how.alike or len(found) >= how.n_alike:
             break
-        for number in classes_by_word()[known[place]]:
-            found.setdefault(number, float(cosines[place]))
+        for number in classes_by_word()[name]:
+            found.setdefault(number, float(cosine))
     return found
 
 
 @cache
-def _word_space() -> "tuple[WordVectors, list[str], Matrix]":
-    """Word vectors, the words of class names that have one, and those, (n, dim) of unit length."""
-    from seesay.text.vectors import load_vectors
-
-    vectors = load_vectors()
-    known = [word for word in classes_by_word() if word in vectors]
-    rows = np.array(vectors.matrix[[vectors.rows[word] for word in known]])
-    return vectors, known, rows / np.linalg.norm(rows, axis=1, keepdims=True)
+def _alike_words() -> str:
+    """Words and the words of class names that are used like them, a line for each (`tools/make_alike_words.py`)."""
+    return gzip.decompress((Path(__file__).parents[1] / "alike.txt.gz").read_bytes()).decode()

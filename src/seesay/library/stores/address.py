@@ -100,7 +100,7 @@ def check_folder(folder: Path) -> Path:
         seesay.errors.SeesayError: postgresql://… is no folder to keep a library in
           allowed: a folder on a disk, or a text such as 'postgresql://ada@photos.example.org/family'
     """
-    if remote.is_remote(folder):
+    if remote.is_remote(folder) or remote.looks_like_address(folder):
         raise SeesayError(
             f"{str(folder).partition(':')[0]}://… is no folder to keep a library in",
             allowed=f"a folder on a disk, or a text such as {_EXAMPLE!r}",

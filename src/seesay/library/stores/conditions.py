@@ -62,6 +62,9 @@ def conditions(where: Filter, dialect: Dialect) -> tuple[str, list[Any]]:
     if where.before:
         needed.append("p.date < ?")
         values.append(where.before)
+    if where.months:
+        needed.append(f"substr(p.date, 6, 2) IN ({', '.join('?' * len(where.months))})")
+        values += [f"{month:02d}" for month in where.months]
     if where.camera:
         needed.append(dialect.holds.format("lower(c.camera)"))
         values.append(where.camera.lower())

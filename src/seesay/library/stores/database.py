@@ -1,5 +1,6 @@
 """The library's SQLite file: a connection per thread, transactions, and errors that say what to do."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -47,10 +48,9 @@ class Database:
         self._connections: list[sqlite3.Connection] = []
         try:
             folder.mkdir(0o700, parents=True, exist_ok=True)  # thumbnails are nobody else's business
-        except OSError as error:
-            raise SeesayError(
-                f"cannot keep a library in {folder}: {error.strerror or error}", hint=_ELSEWHERE
-            ) from error
+        except (OSError, ValueError) as error:  # a null in the name is a ValueError
+            why = getattr(error, "strerror", None) or error
+            raise SeesayError(f"cannot keep a library in {str(folder)!r}: {why}", hint=_ELSEWHERE) from error
         self._connection()
 
     def _connection(self) -> sqlite3.Connection:
@@ -59,6 +59,8 @@ class Database:
         if connection is not None:
             return connection
         with self._errors():
+            if not _may_write(self.folder) and (self.folder / FILE).is_file():
+                return self._keep(_open_unchanging(self.folder / FILE))
             connection = sqlite3.connect(
                 self.folder / FILE, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
             )
@@ -71,6 +73,9 @@ class Database:
             except BaseException:
                 connection.close()
                 raise
+        return self._keep(connection)
+
+    def _keep(self, connection: sqlite3.Connection) -> sqlite3.Connection:
         self._connections.append(connection)
         self._own.connection = connection
         return connection
@@ -111,6 +116,22 @@ class Database:
             connection.close()
         self._connections.clear()
         self._own = threading.local()
+
+
+def _may_write(folder: Path) -> bool:
+    return os.access(folder, os.W_OK) and (not (folder / FILE).exists() or os.access(folder / FILE, os.W_OK))
+
+
+def _open_unchanging(file: Path) -> sqlite3.Connection:
+    """A library that may only be read, as on a medium or of another user: SQLite must not look for its side files."""
+    address = f"{file.resolve().as_uri()}?mode=ro&immutable=1"
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("SELECT 1 FROM about").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def recover(folder: Path) -> Path | None:

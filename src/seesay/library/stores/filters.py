@@ -1,10 +1,13 @@
 """Which photos count, as a person writes it: on the command line, in an address, in Python."""
 
 import re
+from dataclasses import replace
+from datetime import datetime
 from pathlib import PurePath
 
 from seesay.errors import SeesayError
 from seesay.library.types import Filter
+from seesay.text.typed.dates import Dates
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d(T\d\d(:\d\d(:\d\d)?)?)?)?)?", re.ASCII)
 
@@ -24,12 +27,15 @@ def read_filter(*, after: str = "", before: str = "", within: str = "", camera: 
 
     Example:
         >>> read_filter(within="2019-07", camera="nikon")
-        Filter(folders=(), within='', during='2019-07', after='', before='', camera='nikon', classes=())
+        Filter(folders=(), within='', during='2019-07', after='', before='', months=(), camera='nikon', classes=())
     """
     for name, date in (("after", after), ("before", before)):
-        if date and not _DATE.fullmatch(date):
-            raise SeesayError(f"{name} is {date!r}", allowed="a date such as 2019, 2019-07 or 2019-07-04")
+        if date:
+            _require_date(name, date)
     during = within if _DATE.fullmatch(within) else ""
+    if during:
+        _require_date("in", during)
+    camera = camera.encode("utf-8", "replace").decode()  # what is no text is in no camera's name
     place = str(PurePath(within)) if within and not during else ""
     classes: tuple[int, ...] = ()
     if tag.strip():
@@ -37,3 +43,26 @@ def read_filter(*, after: str = "", before: str = "", within: str = "", camera: 
 
         classes = find_classes(tag)
     return Filter(within=place, during=during, after=after, before=before, camera=camera, classes=classes)
+
+
+def narrow(where: Filter, dates: Dates | None) -> Filter:
+    """A filter that lets through only what is from a time, too.
+
+    Example:
+        >>> narrow(Filter(after="2018", before="2020"), Dates("2019", "2019-01-01", "2021-01-01"))
+        Filter(folders=(), within='', during='', after='2019-01-01', before='2020', months=(), camera='', classes=())
+    """
+    if dates is None:
+        return where
+    before = min(filter(None, (where.before, dates.before)), default="")
+    return replace(where, after=max(where.after, dates.after), before=before, months=dates.months or where.months)
+
+
+def _require_date(name: str, text: str) -> None:
+    """Refuse a date that no calendar has, such as the 30th of February."""
+    try:
+        if not _DATE.fullmatch(text):
+            raise ValueError("not written as a date")
+        datetime.fromisoformat(f"{text}-01-01"[:10] if len(text) <= 7 else text)
+    except ValueError as error:
+        raise SeesayError(f"{name} is {text[:100]!r}", allowed="a date such as 2019, 2019-07 or 2019-07-04") from error

@@ -48,7 +48,7 @@ class MatrixKeeper:
         with self.database.transaction("DEFERRED") as connection:
             about = dict(connection.execute("SELECT key, value FROM about").fetchall())
             (n,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
-            dim = json.loads(about["fingerprint"])["dim"] if "fingerprint" in about else 1
+            dim = _dim_of(about)
             epoch = about.get("epoch", "")
             matrix = None
             with suppress(SeesayError, OSError):  # a full disk, or a folder that may only be read
@@ -64,6 +64,14 @@ class MatrixKeeper:
         """Forget the matrix and remove its files."""
         self._matrix = None
         delete_matrix(self.database.folder)
+
+
+def _dim_of(about: dict[str, str]) -> int:
+    """Numbers of a vector, as the library says."""
+    try:
+        return int(json.loads(about["fingerprint"])["dim"]) if "fingerprint" in about else 1
+    except (TypeError, ValueError, KeyError) as error:
+        raise SeesayError("the library does not say what its vectors are", hint="seesay library repair") from error
 
 
 def _blocks(connection: sqlite3.Connection, dim: int) -> Iterator[tuple[Ids, Rows]]:

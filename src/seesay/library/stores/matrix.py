@@ -151,7 +151,8 @@ def rows_of(blobs: Iterable[bytes], dim: int) -> Rows:
     Raises:
         SeesayError: A vector has another length.
     """
-    joined = b"".join(blobs)
-    if len(joined) % (2 * dim):
-        raise SeesayError(f"vectors of {dim} numbers do not fill {len(joined)} bytes", hint="seesay library rebuild")
+    each = list(blobs)
+    if any(not isinstance(blob, bytes) or len(blob) != 2 * dim for blob in each):
+        raise SeesayError(f"the library has vectors of other than {dim} numbers", hint="seesay library repair")
+    joined = b"".join(each)
     return np.frombuffer(joined, np.float16).reshape(-1, dim).astype(np.float32)

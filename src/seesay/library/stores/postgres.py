@@ -18,8 +18,8 @@ from seesay.library.stores.postgres_batches import write_batch
 from seesay.library.stores.postgres_lock import hold_advisory_lock
 from seesay.library.stores.server import Server
 from seesay.library.stores.server import query as as_query
-from seesay.library.stores.sharing import Claim, SharedStore
 from seesay.library.stores.sql import OF_STAGE, UNUSED, SqlStore, beginning
+from seesay.library.stores.store import Claim, SharedStore
 from seesay.library.types import Batch, File, Filter, Fingerprint, Folder, Hit, Vector
 
 Search = Literal["auto", "exact"]

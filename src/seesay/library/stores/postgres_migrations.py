@@ -71,7 +71,7 @@ MIGRATIONS = (
         hint TEXT
     );
 
-    -- Files that wait for an indexer: whoever works on some holds their rows locked (seesay.library.stores.sharing).
+    -- Files that wait for an indexer: whoever works on some holds their rows locked (seesay.library.stores.store).
     CREATE TABLE queue (
         path BYTEA PRIMARY KEY,
         size BIGINT NOT NULL,

@@ -3,7 +3,8 @@
 import json
 import uuid
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.errors import SeesayError
 from seesay.library.stores.conditions import Dialect, below, conditions
 from seesay.library.stores.store import Store
 from seesay.library.types import (
@@ -40,6 +42,10 @@ PUT_PHOTO = (
 )
 
 
+class DamagedError(SeesayError):
+    """A row of the library that cannot be right."""
+
+
 class SqlStore(Store):
     """Reading, for stores whose tables are those of `seesay.library.stores.migrations`."""
 
@@ -49,27 +55,40 @@ class SqlStore(Store):
     def _rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """All rows that a query gives; its values are written `?`."""
 
+    @contextmanager
+    def _whole(self, what: str) -> Iterator[None]:
+        """Say of a row that cannot be right that it is damaged, and what mends it."""
+        try:
+            yield
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+            hint = "seesay library repair"
+            raise DamagedError(f"the library {self.name} is damaged: {what} cannot be read", hint=hint) from error
+
     def fingerprint(self) -> Fingerprint | None:
         return self._fingerprint("fingerprint")
 
     def stages(self) -> dict[str, Fingerprint]:
         rows = self._rows(f"SELECT key, value FROM about WHERE {OF_STAGE} ORDER BY key")
-        return {stage: Fingerprint(**json.loads(value)) for stage, value in rows if value}
+        with self._whole("what its views were made with"):
+            return {stage: _read_fingerprint(value) for stage, value in rows if value}
 
     def _fingerprint(self, key: str) -> Fingerprint | None:
         found = self._rows("SELECT value FROM about WHERE key = ?", key)
-        return Fingerprint(**json.loads(found[0][0])) if found and found[0][0] else None
+        with self._whole("what its vectors were made with"):
+            return _read_fingerprint(found[0][0]) if found and found[0][0] else None
 
     def folders(self) -> list[Folder]:
         rows = self._rows("SELECT path, exclude FROM folders ORDER BY path")
-        return [Folder(as_path(path), tuple(json.loads(exclude))) for path, exclude in rows]
+        with self._whole("a folder"):
+            return [Folder(as_path(path), _read_patterns(exclude)) for path, exclude in rows]
 
     def files(self, folder: Path) -> dict[bytes, File]:
         passes, parameters = below([folder])
         known: dict[bytes, File] = {}
         for table in ("photos", "failures"):
             rows = self._rows(f"SELECT path, size, mtime_ns FROM {table} WHERE {passes}", *parameters)
-            known.update((row[0], File(*row)) for row in rows)
+            with self._whole("a file"):
+                known.update((bytes(row[0]), File(bytes(row[0]), int(row[1]), int(row[2]))) for row in rows)
         return known
 
     def contents(self, where: Filter) -> list[int]:
@@ -86,9 +105,10 @@ class SqlStore(Store):
             *parameters,
         )
         photos: dict[int, list[Photo]] = {}
-        for row in rows:
-            photo = _photo(row)
-            photos.setdefault(photo.content, []).append(photo)
+        with self._whole("a photo"):
+            for row in rows:
+                photo = _photo(row)
+                photos.setdefault(photo.content, []).append(photo)
         return photos
 
     def views(self, stage: str, contents: Sequence[int]) -> dict[int, Vector]:
@@ -96,7 +116,8 @@ class SqlStore(Store):
         if made_with is None:
             return {}
         rows = self._of_contents("SELECT content, vector FROM views WHERE stage = ? AND", contents, stage)
-        return {content: unpack(vector).reshape(-1, made_with.dim) for content, vector in rows}
+        with self._whole(f"what {stage} keeps of a photo"):
+            return {content: unpack(vector).reshape(-1, made_with.dim) for content, vector in rows}
 
     def _of_contents(self, select: str, contents: Collection[int], *parameters: Any) -> list[tuple[Any, ...]]:
         return self._rows(f"{select} content {self.dialect.one_of}", *parameters, self.dialect.numbers(contents))
@@ -109,15 +130,18 @@ class SqlStore(Store):
             n,
             skip,
         )
-        return [_photo(row) for row in rows]
+        with self._whole("a photo"):
+            return [_photo(row) for row in rows]
 
     def photo(self, photo_id: int) -> Photo | None:
         rows = self._rows(f"SELECT {_PHOTO} FROM {_JOINED} WHERE p.id = ?", photo_id)
-        return _photo(rows[0]) if rows else None
+        with self._whole("a photo"):
+            return _photo(rows[0]) if rows else None
 
     def thumbnail(self, photo_id: int) -> bytes | None:
         rows = self._rows("SELECT jpeg FROM thumbnails JOIN photos USING (content) WHERE photos.id = ?", photo_id)
-        return bytes(rows[0][0]) if rows else None
+        with self._whole("a thumbnail"):
+            return bytes(rows[0][0]) if rows else None
 
     def tags(self, contents: Sequence[int]) -> dict[int, Tags]:
         return self._tags("content", contents)
@@ -133,7 +157,8 @@ class SqlStore(Store):
         )
         found: dict[int, list[tuple[int, float]]] = {}
         for content, number, probability in rows:
-            found.setdefault(content, []).append((number, probability))
+            with self._whole("a tag"):
+                found.setdefault(content, []).append((int(number), float(probability)))
         return {content: tuple(tags) for content, tags in found.items()}
 
     def failures(self, folders: Sequence[Path] = ()) -> list[Failure]:
@@ -141,7 +166,8 @@ class SqlStore(Store):
         rows = self._rows(
             f"SELECT path, size, mtime_ns, reason, hint FROM failures WHERE {passes} ORDER BY path", *parameters
         )
-        return [Failure(File(*row[:3]), *row[3:]) for row in rows]
+        with self._whole("a failure"):
+            return [Failure(File(bytes(row[0]), int(row[1]), int(row[2])), str(row[3]), row[4]) for row in rows]
 
     def counts(self, folders: Sequence[Path] = ()) -> Counts:
         passes, parameters = below(folders)
@@ -150,6 +176,20 @@ class SqlStore(Store):
         )
         ((n_failures,),) = self._rows(f"SELECT count(*) FROM failures WHERE {passes}", *parameters)
         return Counts(n_photos, n_contents, n_failures)
+
+
+def _read_fingerprint(text: str) -> Fingerprint:
+    found = Fingerprint(**json.loads(text))
+    if not isinstance(found.dim, int) or found.dim < 1 or not isinstance(found.model, str):
+        raise ValueError("it is no fingerprint")
+    return found
+
+
+def _read_patterns(text: str) -> tuple[str, ...]:
+    patterns = json.loads(text)
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+        raise ValueError("they are no patterns")
+    return tuple(patterns)
 
 
 def pack(vector: NDArray[np.floating[Any]]) -> bytes:
@@ -179,5 +219,6 @@ def date_of(file: File, taken: str | None) -> str:
 
 
 def _photo(row: tuple[Any, ...]) -> Photo:
-    photo_id, path, *rest = row
-    return Photo(photo_id, as_path(path), *rest)
+    photo_id, path, content, size, mtime_ns, date, width, height, taken, camera = row
+    numbers = int(content), int(size), int(mtime_ns)
+    return Photo(int(photo_id), as_path(bytes(path)), *numbers, str(date), int(width), int(height), taken, camera)

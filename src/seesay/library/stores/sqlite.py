@@ -160,7 +160,9 @@ class SqliteStore(SqlStore):
 
     def vectors(self, contents: Sequence[int]) -> dict[int, Vector]:
         rows = self._of_contents("SELECT content, vector FROM vectors WHERE", contents)
-        return {content: unpack(vector) for content, vector in rows}
+        made_with = self.fingerprint()
+        with self._whole("a vector"):
+            return {content: unpack(vector).reshape(made_with.dim if made_with else -1) for content, vector in rows}
 
 
 def _best(scores: Vector, n: int) -> Ids:

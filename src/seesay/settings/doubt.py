@@ -1,0 +1,49 @@
+"""How sure a model may be of its own answer, and when it should say that it is not."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from seesay.metrics.calibration import sigmoid
+from seesay.system.tables import read_table
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """P(right) = 1 / (1 + exp(-(slope · evidence + per_word · n + offset))), n being the number of words.
+
+    Attributes:
+        least: The probability below which an answer is doubted.
+
+    Example:
+        >>> doubt = Doubt(slope=2.0, per_word=-0.5, offset=0.0, least=0.4)
+        >>> [round(float(doubt.probability(evidence, 2)), 2) for evidence in (1.0, 0.0)]
+        [0.73, 0.27]
+        >>> doubt.doubts(0.27)
+        True
+    """
+
+    slope: float
+    per_word: float
+    offset: float
+    least: float = field(default=0.5, metadata={"at_least": 0, "at_most": 1})
+
+    def probability(self, evidence: ArrayLike, n_words: ArrayLike) -> NDArray[np.float64]:
+        """That an answer of so many words is right."""
+        n = np.asarray(n_words, np.float64)
+        return sigmoid(self.slope * np.asarray(evidence, np.float64) + self.per_word * n + self.offset)
+
+    def doubts(self, probability: float) -> bool:
+        """Whether an answer of this probability is doubted."""
+        return probability < self.least
+
+    def to_table(self) -> dict[str, float]:
+        """What stands in config.json."""
+        return {key: round(value, 4) for key, value in asdict(self).items()}
+
+    @classmethod
+    def from_table(cls, table: Any, origin: str, section: str) -> "Doubt":
+        """Read what `to_table` gave."""
+        return read_table(cls, table, origin, f"{section}.")
