@@ -26,8 +26,12 @@ if TYPE_CHECKING:
     from seesay.verbs.explanations import explain
     from seesay.verbs.grounding import ground
     from seesay.verbs.identification import identify
+    from seesay.verbs.maps import map_collection
     from seesay.verbs.matching import match
+    from seesay.verbs.neighbours import find_neighbours
+    from seesay.verbs.regions import find_regions
     from seesay.verbs.searching import search
+    from seesay.verbs.words import nearest_words
 
 __version__ = VERSION
 __all__ = [
@@ -38,12 +42,16 @@ __all__ = [
     "caption",
     "describe",
     "explain",
+    "find_neighbours",
+    "find_regions",
     "ground",
     "identify",
     "installed",
     "load",
     "load_data",
+    "map_collection",
     "match",
+    "nearest_words",
     "open_image",
     "search",
 ]
@@ -54,12 +62,16 @@ _LAZY = {
     "caption": ("seesay.verbs.captions", "caption"),
     "describe": ("seesay.verbs.descriptions", "describe"),
     "explain": ("seesay.verbs.explanations", "explain"),
+    "find_neighbours": ("seesay.verbs.neighbours", "find_neighbours"),
+    "find_regions": ("seesay.verbs.regions", "find_regions"),
     "ground": ("seesay.verbs.grounding", "ground"),
     "identify": ("seesay.verbs.identification", "identify"),
     "installed": ("seesay.models.pretrained", "installed"),
     "load": ("seesay.models.pretrained", "load"),
     "load_data": ("seesay.data", "load"),
+    "map_collection": ("seesay.verbs.maps", "map_collection"),
     "match": ("seesay.verbs.matching", "match"),
+    "nearest_words": ("seesay.verbs.words", "nearest_words"),
     "open_image": ("seesay.images.io", "open_image"),
     "search": ("seesay.verbs.searching", "search"),
 }

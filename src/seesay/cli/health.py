@@ -16,21 +16,22 @@ from seesay.models import weights as installed_weights
 from seesay.system.files import cache_dir, data_dir
 from seesay.system.version import VERSION
 
-PACKAGES = ("torch", "numpy", "pillow", "safetensors", "typer", "fastapi")
+PACKAGES = ("onnxruntime", "numpy", "pillow", "safetensors", "typer", "fastapi")
 """Packages whose versions explain most differences between machines."""
 DIGESTS = "digests.json"
-"""Beside the weights: the SHA-256 of each weights file as it was released."""
+"""Beside the weights: the SHA-256 of each weights file and of each network as it was released."""
+_FILES = ("model.safetensors", "network.onnx")
 NOT_FOR_USE = ("dev",)
 """Extras that only people who change seesay need."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightsHealth:
-    """Weights and whether they are those that were released.
+    """Weights, or the network that they share, and whether they are those that were released.
 
     Attributes:
         state: `ok`, `changed` or `missing`; `own` of weights that no release has.
-        digest: SHA-256 of the weights file; empty where it is missing.
+        digest: SHA-256 of the weights file, or of the network's graph; empty where it is missing.
     """
 
     name: str
@@ -131,19 +132,35 @@ def examine_weights(folder: Path) -> tuple[WeightsHealth, ...]:
     known: dict[str, str] = json.loads((folder / DIGESTS).read_text()) if (folder / DIGESTS).is_file() else {}
     there = {
         path.parent.name
-        for path in folder.glob("*/config.json")
+        for path in (*folder.glob("*/config.json"), *folder.glob("*/network.json"))
         if '"family": "ensemble"' not in path.read_text(encoding="utf-8")  # which has no weights of its own
     }
     found = []
     for name in sorted(there | known.keys()):
-        path = folder / name / "model.safetensors"
-        if name not in there or not path.is_file():
+        path = next((path for file in _FILES if (path := folder / name / file).is_file()), None)
+        if name not in there or path is None or _missing_graphs(folder / name):
             found.append(WeightsHealth(name, "missing", "", 0))
             continue
         digest = file_digest(path)
-        state = "own" if name not in known else "ok" if known[name] == digest else "changed"
+        is_same = known.get(name) == digest and not _changed_graphs(folder / name)
+        state = "own" if name not in known else "ok" if is_same else "changed"
         found.append(WeightsHealth(name, state, digest, path.stat().st_size))
     return tuple(found)
+
+
+def _graphs(folder: Path) -> dict[Path, str]:
+    """The graphs that a weights folder names, each with its digest."""
+    path = folder / "config.json"
+    about = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return {folder / entry["file"]: entry["digest"] for entry in about.get("graphs", {}).get("files", {}).values()}
+
+
+def _missing_graphs(folder: Path) -> bool:
+    return not all(path.is_file() for path in _graphs(folder))
+
+
+def _changed_graphs(folder: Path) -> bool:
+    return any(file_digest(path) != digest for path, digest in _graphs(folder).items())
 
 
 def file_digest(path: Path) -> str:
@@ -160,12 +177,12 @@ def _version(package: str) -> str | None:
 
 
 def _examine_library(chosen: Path | str | None) -> LibraryHealth:
-    from seesay.library.indexing.places import library_place
+    from seesay.library.indexing.places import holds_library, library_place
     from seesay.library.library import Library
 
     place = library_place(chosen)
     name = str(place) if isinstance(place, Path) else place.rpartition("@")[2]  # without user and password
-    if isinstance(place, Path) and not place.is_dir():
+    if not holds_library(place):
         return LibraryHealth(name, exists=False)
     try:
         with Library(chosen) as opened:
@@ -208,7 +225,8 @@ def _examine_extras(requirements: Sequence[str]) -> list[Extra]:
 
 def write_digests(folder: Path) -> None:
     """Keep the digests of the weights as they are: part of every release."""
-    digests = {path.parent.name: file_digest(path) for path in sorted(folder.glob("*/model.safetensors"))}
+    paths = sorted(path for file in _FILES for path in folder.glob(f"*/{file}"))
+    digests = {path.parent.name: file_digest(path) for path in paths}
     (folder / DIGESTS).write_text(json.dumps(digests, indent=2) + "\n")
 
 

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from seesay.errors import SeesayError
 from seesay.system.names import printable
 
 if TYPE_CHECKING:
     from seesay.library.indexing.index import Indexed
 
 _N_SHOWN = 5
+_LINE_BREAK = "\n"
 
 
 def describe(done: "Indexed") -> str:
@@ -35,7 +37,7 @@ def describe(done: "Indexed") -> str:
 def complain(done: "Indexed") -> None:
     """Say on stderr what could not be used: a few in full, each hint once."""
     for failure in done.failures[:_N_SHOWN]:
-        typer.echo(f"  not usable: {printable(failure.path)}: {failure.reason}", err=True)
+        typer.echo(f"  not usable: {printable(failure.path)}: {printable(failure.reason)}", err=True)
     if len(done.failures) > _N_SHOWN:
         typer.echo(f"  and {len(done.failures) - _N_SHOWN:,} more: seesay library failures", err=True)
     for hint in dict.fromkeys(failure.hint for failure in done.failures if failure.hint):
@@ -48,4 +50,12 @@ def complain(done: "Indexed") -> None:
 def warn(warnings: Iterable[str]) -> None:
     """Say on stderr what one should know before relying on a result, or what could not be used."""
     for warning in warnings:
-        typer.echo(f"seesay: {warning}", err=True)
+        typer.echo(f"seesay: {printable(warning, keep=_LINE_BREAK)}", err=True)
+
+
+def describe_error(error: SeesayError) -> str:
+    """An error as it is printed: a name in it is one line, whatever it holds."""
+    lines = [printable(error.what)]
+    lines += [f"  allowed: {printable(error.allowed, keep=_LINE_BREAK)}"] if error.allowed else []
+    lines += [f"  try: {printable(error.hint, keep=_LINE_BREAK)}"] if error.hint else []
+    return "\n".join(lines)

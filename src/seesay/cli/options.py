@@ -1,9 +1,17 @@
-"""Options that several commands share, declared once: `model: Model = "vse"`."""
+"""Options that several commands share, declared once: `model: Model = "eye"`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from seesay.system import ranges
+from seesay.system.remote import as_path
+
+if TYPE_CHECKING:
+    PathOrAddress = Path
+else:
+    PathOrAddress = object  # to typer no kind of path: it would make a path of the disk of every address
 
 
 def _check_place(place: str | None) -> str | None:
@@ -15,11 +23,24 @@ def _check_place(place: str | None) -> str | None:
 Model = Annotated[
     str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
 ]
+Exact = Annotated[bool, typer.Option("--exact", help="Take every word as it is typed, also where it looks misspelt.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Photo = Annotated[Path, typer.Argument(metavar="PHOTO", help="A photo.")]
-Photos = Annotated[list[Path], typer.Argument(metavar="PHOTO…", help="Photos, and folders of photos.")]
+Photo = Annotated[
+    PathOrAddress, typer.Argument(parser=as_path, metavar="PHOTO", help="A photo; - reads it from stdin.")
+]
+Photos = Annotated[
+    list[PathOrAddress], typer.Argument(parser=as_path, metavar="PHOTO…", help="Photos, and folders of photos.")
+]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw the result: a PNG, JPEG or WebP file.")
+]
+Overwrite = Annotated[
+    bool,
+    typer.Option("--overwrite", help="Replace a file that seesay has not made; never one that is read."),
+]
+OverwriteFolder = Annotated[
+    bool,
+    typer.Option("--overwrite", help="Write into a folder that holds other things than an earlier result."),
 ]
 Regions = Annotated[
     str, typer.Option("--regions", metavar="SCHEME", help="Boxes to choose from: search-N, windows-N or grid-RxC.")
@@ -44,11 +65,18 @@ Within = Annotated[
     typer.Option("--in", metavar="DATA", help="Where to look: a captioned collection, or a folder of photos."),
 ]
 Images = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="The folder of the images, where the collection does not hold them.")
+    PathOrAddress | None,
+    typer.Option(
+        parser=as_path, metavar="DIR", help="The folder of the images, where the collection does not hold them."
+    ),
 ]
 Split = Annotated[str, typer.Option(metavar="NAME", help="Which split of a collection: train, dev, test, or all.")]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="The seed: the same one gives the same result.")]
-Workers = Annotated[int, typer.Option(min=0, metavar="N", help="Threads; 0 means one for each core.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=ranges.SEED, metavar="N", help="The seed: the same one gives the same result.")
+]
+Workers = Annotated[
+    int, typer.Option(min=0, max=ranges.THREADS, metavar="N", help="Threads; 0 means one for each core.")
+]
 Ray = Annotated[
     str | None,
     typer.Option(metavar="local|auto", help="Use a Ray cluster: one on this machine (local), or a running one (auto)."),

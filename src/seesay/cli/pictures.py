@@ -1,35 +1,48 @@
-"""What commands share that look through many images and draw: where they look, and into what they draw."""
+"""What commands share that draw."""
 
+import os
+import sys
 from pathlib import Path
 
 
-def require_drawable(output: Path) -> None:
-    """Refuse a file that no picture can be drawn into, before anything is computed."""
+def require_drawable(output: Path, *inputs: Path | str | None, overwrite: bool = False) -> None:
+    """Refuse a file that no picture can or should be drawn into, before anything is computed.
+
+    Args:
+        output: The file.
+        inputs: What the command reads: photos, folders, collections by path or name.
+        overwrite: Whether a file may be replaced that is no earlier result.
+    """
     from seesay.drawing.sheets import FILE_TYPES
     from seesay.errors import SeesayError
 
-    if output.suffix.lower() not in FILE_TYPES:
+    if output.name and output.suffix.lower() not in FILE_TYPES:
         raise SeesayError(f"cannot draw into {output}", allowed=FILE_TYPES, hint=f"-o {output.with_suffix('.png')}")
+    require_free(output, *inputs, overwrite=overwrite)
 
 
-def find_pictures(within: str, images: Path | None, split: str) -> dict[Path, tuple[str, str]]:
-    """The pictures to look among, each with its name and, where there are any, its first sentence."""
-    from seesay import data
+def require_free(output: Path, *inputs: Path | str | None, overwrite: bool = False) -> None:
+    """Refuse a file that a result must not take the place of; a photo of the library is none, whatever was said."""
     from seesay.errors import SeesayError
-    from seesay.verbs.inputs import find_photos
+    from seesay.system.files import data_dir
+    from seesay.system.results import check_result, is_result
 
-    try:
-        collection = data.load(within, images=images)
-    except data.UnreadableError:
-        raise
-    except SeesayError:
-        folder = Path(within)
-        if not folder.is_dir() or images is not None:
-            raise
-        photos, _ = find_photos([folder])
-        if not photos:
-            raise
-        return {photo: (str(photo.relative_to(folder)), "") for photo in photos}
-    collection = collection if split == "all" else collection.split(split)
-    found = [(item.image, item.name, item.sentences[0].rstrip(" .")) for item in collection.items if item.image]
-    return {image: (name, sentence) for image, name, sentence in found}
+    given = [each for each in inputs if each]
+    if folder := data_dir():  # a collection may be given by its name there
+        given += [folder / each for each in given if not os.path.exists(each)]  # noqa: PTH110 - takes any name
+    check_result(output, inputs=given, overwrite=overwrite)
+    if overwrite and output.exists() and not is_result(output):
+        from seesay.library.indexing.places import is_library_photo
+
+        if is_library_photo(output):
+            raise SeesayError(f"{output} is a photo of the library", allowed="another name for the result")
+
+
+def read_stdin(photo: Path) -> Path | bytes:
+    """A photo that was named, or, where it is called `-`, the bytes of the one that comes from stdin."""
+    return sys.stdin.buffer.read() if str(photo) == "-" else photo
+
+
+def drawn_beside(photo: Path, what: str) -> Path:
+    """Where a photo is drawn if nobody says where: in the current folder, under its own name."""
+    return Path(f"{'stdin' if str(photo) == '-' else photo.stem}-{what}.png")

@@ -1,6 +1,5 @@
 """What `seesay evaluate` leaves behind: files in a folder, tables on the screen."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,16 +9,6 @@ import typer
 if TYPE_CHECKING:
     from seesay.evaluation.report import Measured, Report
     from seesay.evaluation.tasks import EvaluationTask
-
-
-def require_writable(folder: Path) -> None:
-    """Refuse before anything is computed, and without leaving an empty folder behind."""
-    from seesay.errors import SeesayError
-
-    nearest = next(place for place in (folder, *folder.parents, Path()) if place.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        why = "may not be written to" if nearest.is_dir() else "is a file"
-        raise SeesayError(f"cannot write to {folder}: {nearest} {why}", hint="-o with another folder")
 
 
 def finish(

@@ -1,13 +1,19 @@
 """Where seesay keeps things on disk, and the one way it writes them."""
 
+import errno
 import os
 import secrets
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from seesay.errors import SeesayError
 from seesay.system import remote
+
+PARTIAL = ".partial"
+"""How the names of files end that are being written."""
+_ABANDONED = 3600.0  # seconds after which a partial file belongs to nobody
 
 
 def cache_dir() -> Path:
@@ -52,6 +58,9 @@ def replace_atomically(path: Path) -> Iterator[Path]:
 
     A reader, or a process killed in the middle, sees the old file or the new one and never half of one.
 
+    Raises:
+        SeesayError: It cannot be written: no room, no right to, or something else of that name.
+
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -63,19 +72,34 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}{PARTIAL}")
         temporary.open("xb").close()
-    except OSError as error:
-        raise SeesayError(
-            f"cannot write {path}: {error.strerror or error}", hint="choose a folder that you may write to"
-        ) from error
+    except (OSError, ValueError) as error:  # a path without a name, or with a null in it, is a ValueError
+        raise cannot_write(path, error, "choose a folder that you may write to") from error
     try:
         yield temporary
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
+    except OSError as error:
+        raise cannot_write(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def cannot_write(path: Path, error: Exception, hint: str | None = None) -> SeesayError:
+    """What to say of a file that cannot be written: one sentence, whatever the reason."""
+    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    why = getattr(error, "strerror", None) or str(error)
+    return SeesayError(f"cannot write {path}: {why.lower()}", hint="make room on the disk" if is_full else hint)
+
+
+def remove_abandoned(folder: Path, pattern: str = f".*{PARTIAL}", *, after: float = _ABANDONED) -> None:
+    """Remove what killed writers have left in a folder; what is younger, in seconds, may still be being written."""
+    for path in folder.glob(pattern):
+        with suppress(OSError):  # another process tidies up as well
+            if time.time() - path.lstat().st_mtime >= after:
+                path.unlink()
 
 
 def n_cores() -> int:

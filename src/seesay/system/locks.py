@@ -1,5 +1,6 @@
 """One at a time, over all processes: a lock file that says who holds it."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -46,6 +47,8 @@ def hold_lock(path: Path, busy: str, *, hint: str) -> Iterator[None]:
 
     # In a file of its own: not every version of filelock leaves what is in the lock file alone.
     holder = path.with_suffix(".pid")
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, f"{path.name} is not a regular file")
     try:
         lock = _acquire(path)
     except Timeout as error:

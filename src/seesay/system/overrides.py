@@ -1,11 +1,13 @@
 """Values of a table that a command line replaces: `--set key.path=value`."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
 from seesay.errors import SeesayError
+from seesay.system.reading import parse_toml
+
+_DEEPEST = 10  # tables inside of each other
 
 
 def apply_overrides(table: Mapping[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
@@ -23,7 +25,7 @@ def apply_overrides(table: Mapping[str, Any], overrides: Iterable[str]) -> dict[
     for override in overrides:
         path, equals, text = override.partition("=")
         keys = [key.strip() for key in path.split(".")]
-        if not equals or not all(keys):
+        if not equals or not all(keys) or len(keys) > _DEEPEST:
             raise SeesayError(f"cannot read the override '{override}'", allowed="key=value", hint="optimiser.rate=1e-3")
         place: Any = changed
         for depth, name in enumerate(keys):
@@ -45,7 +47,7 @@ def apply_overrides(table: Mapping[str, Any], overrides: Iterable[str]) -> dict[
 
 def _parse_value(text: str) -> Any:
     try:
-        table = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+        table = parse_toml(f"value = {text}")
+    except ValueError:
         return text
     return table["value"] if table.keys() == {"value"} else text

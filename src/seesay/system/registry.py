@@ -77,6 +77,12 @@ class Registry(Generic[Kind]):
         others = [name for name in self._entry_points() if name not in self._failures]
         return sorted({*self._classes, *self._modules, *others})
 
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a class of a name; packages of others are looked through only where this one has none."""
+        if name in self._classes or name in self._modules:
+            return True
+        return name in self._entry_points() and name not in self._failures
+
     def find(self, name: str) -> Kind:
         """The class of a name, imported where it was not.
 
@@ -84,7 +90,11 @@ class Registry(Generic[Kind]):
             SeesayError: There is none; the names that there are, and the packages that cannot be imported, are named.
         """
         if name not in self._classes and name in self._modules:
-            import_module(self._modules[name])
+            module = import_module(self._modules[name])
+            if name not in self._classes:  # it was imported before, into a registry that is not there any more
+                for each in vars(module).values():
+                    if isinstance(each, type) and vars(each).get(self._attribute) == name:
+                        self.add(name, each)  # type: ignore[arg-type]
         if name not in self._classes:
             self._load_entry_points(name)
         if name not in self._classes:

@@ -1,7 +1,7 @@
-"""Files in object storage: `s3://`, `gs://` and whatever else fsspec knows.
+"""Files in object storage: `s3://`, `gs://` and a few more that fsspec knows.
 
-Inside seesay a remote file is a path like any other, in the form that pathlib gives to an address: `s3://bucket/a.jpg`
-is `s3:/bucket/a.jpg`, which no absolute path of a disk is. `file://` is a path of the disk.
+Inside seesay a remote file is a `RemotePath`, which only an address becomes that somebody has typed or that stands in a
+library. Any other path is one of the disk, whatever it is called: a folder named `s3:` is a folder.
 """
 
 import os
@@ -11,13 +11,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seesay.errors import SeesayError
 
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/")  # a single letter is a drive
+SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss")
+"""Kinds of storage that are read; nothing else ever opens a connection."""
+
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/")  # a single letter is a drive
 _SECRET = re.compile(r":/+[^:/@]*:(.+)@")  # what stands between the name of a user and a host
 _MOST_SAID = 200  # characters of what a storage has to say
+if TYPE_CHECKING:
+    _OnDisk = Path
+else:
+    _OnDisk = type(Path())  # Python 3.11 cannot derive from Path itself
+
+
+class RemotePath(_OnDisk):
+    """A path in object storage, as pathlib writes it: `s3://bucket/a.jpg` is `s3:/bucket/a.jpg`."""
+
+    __slots__ = ()
 
 
 class Entry(NamedTuple):
@@ -33,37 +46,69 @@ class UnreachableError(SeesayError):
     """The storage does not answer or does not let us in; nothing can be said of the file itself."""
 
 
-def is_remote(path: Path | str) -> bool:
-    """Whether a path or an address is one of object storage.
+def is_remote(place: Path | str) -> bool:
+    """Whether a path, or an address as it is typed, is one of object storage.
 
     Example:
-        >>> is_remote("s3://bucket/photos"), is_remote(Path("s3://bucket")), is_remote("/photos"), is_remote("file:///a")
-        (True, True, False, False)
+        >>> is_remote("s3://bucket/photos"), is_remote(as_path("s3://bucket")), is_remote("/photos")
+        (True, True, False)
+        >>> is_remote("s3:/bucket"), is_remote(Path("s3:/bucket")), is_remote("http://example.org"), is_remote("file:///a")
+        (False, False, False, False)
     """
-    found = _SCHEME.match(str(path))
-    return found is not None and found[1] != "file"
+    if isinstance(place, Path):
+        return isinstance(place, RemotePath)
+    return place.startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
+
+
+def looks_like_address(place: Path | str) -> bool:
+    """Whether a path or a text begins as addresses do; it may still be the name of a folder."""
+    return _ADDRESS.match(str(place)) is not None
 
 
 def as_path(place: Path | str) -> Path:
-    """The path that stands for an address; any other path is left as it is.
+    """The path that stands for what somebody has typed: an address of object storage, of the disk, or a path.
+
+    Raises:
+        SeesayError: It is an address of another kind, and no file is called so.
 
     Example:
         >>> as_path("s3://bucket/photos"), as_path("file:///photos"), as_path("photos")
-        (PosixPath('s3:/bucket/photos'), PosixPath('/photos'), PosixPath('photos'))
+        (RemotePath('s3:/bucket/photos'), PosixPath('/photos'), PosixPath('photos'))
     """
-    path = Path(place)
-    return Path("/", *path.parts[1:]) if path.parts[:1] == ("file:",) else path
+    if isinstance(place, Path):
+        return place
+    if is_remote(place):
+        return RemotePath(place)
+    if place.startswith("file://"):
+        return Path("/", place.removeprefix("file://").lstrip("/"))
+    if looks_like_address(place) and "://" in place and not os.path.exists(place):  # noqa: PTH110 - takes any text
+        scheme = place.partition(":")[0]
+        raise SeesayError(
+            f"cannot open {_said(place, place)}: {scheme}:// is no storage that seesay reads",
+            allowed="a path, or an address of s3://, gs:// or file://",
+        )
+    return Path(place)
+
+
+def stored_path(text: str) -> Path:
+    """The path that stands in a library, where those of the disk are absolute.
+
+    Example:
+        >>> stored_path("/s3:/a.jpg"), stored_path("s3:/bucket/a.jpg"), stored_path("ftp:/host/a.jpg")
+        (PosixPath('/s3:/a.jpg'), RemotePath('s3:/bucket/a.jpg'), PosixPath('ftp:/host/a.jpg'))
+    """
+    return RemotePath(text) if text.startswith(tuple(f"{scheme}:/" for scheme in SCHEMES)) else Path(text)
 
 
 def as_url(path: Path | str) -> str:
     """A remote path as people write it; any other is left as it is.
 
     Example:
-        >>> as_url(Path("s3:/bucket/a.jpg")), as_url("/photos/a.jpg")
+        >>> as_url(as_path("s3://bucket/a.jpg")), as_url("/photos/a.jpg")
         ('s3://bucket/a.jpg', '/photos/a.jpg')
     """
     text = str(path)
-    if not is_remote(path):
+    if not isinstance(path, RemotePath):
         return text
     scheme, _, rest = text.partition(":")
     return f"{scheme}://{rest.lstrip('/')}"
@@ -149,11 +194,11 @@ def _errors(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _said(path: Path, text: str) -> str:
+def _said(path: Path | str, text: str) -> str:
     """A text about a path, without the password that an address may hold.
 
     Example:
-        >>> _said(Path("s3://ada:secret@photos/a.jpg"), "cannot reach ada:secret@photos")
+        >>> _said(as_path("s3://ada:secret@photos/a.jpg"), "cannot reach ada:secret@photos")
         'cannot reach ada:***@photos'
     """
     found = _SECRET.search(str(path))

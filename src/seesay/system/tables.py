@@ -9,6 +9,7 @@ from dataclasses import MISSING, Field, field, fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from seesay.errors import SeesayError
+from seesay.system import ranges
 
 Table = TypeVar("Table")
 _PLAIN: Field[Any] = field()  # of an entry of a list, which has no limits of its own
@@ -51,7 +52,7 @@ def read_table(cls: type[Table], table: Any, origin: str, prefix: str = "", *, r
     hints = get_type_hints(cls)
     for name in table:
         if name not in known and not remarks:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = difflib.get_close_matches(name[:100], known, n=1)
             meant = f"; did you mean '{prefix}{near[0]}'?" if near else ""
             raise SeesayError(f"{origin}: there is no key '{prefix}{name}'{meant}", allowed=known)
     values = {}
@@ -110,8 +111,10 @@ def _check_plain(value: Any, origin: str, path: str) -> None:
 
 
 def _within(limits: Mapping[str, Any], value: Any) -> bool:
-    """Infinity and nan lie within no limits."""
+    """Infinity, nan and what no tensor holds lie within no limits."""
     if isinstance(value, float) and not math.isfinite(value):
+        return False
+    if isinstance(value, int) and abs(value) > ranges.INTEGER:
         return False
     return (
         ("one_of" not in limits or value in limits["one_of"])
@@ -178,6 +181,7 @@ def check_config(
             raise SeesayError(f"config.{key} is {getattr(config, key)!r}", allowed=tuple(allowed))
     rules: list[tuple[Sequence[str], Callable[[float], bool], str]] = [
         (counts, lambda value: value >= 1, "1 or more"),
+        (counts, lambda value: value <= ranges.WIDTH, f"up to {ranges.WIDTH:,}"),
         (shares, lambda value: 0 <= value < 1, "0 or more, below 1"),
         (amounts, lambda value: value >= 0, "0 or more"),
     ]

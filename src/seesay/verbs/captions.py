@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seesay.verbs.inputs import Images, NamedImage, find_missing, read_images, refuse
-from seesay.verbs.loading import model_for, name_of
+from seesay.verbs.loading import answering_model, name_of
 from seesay.verbs.results import Bars, lines, no_bars, picture_html, table_html
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from seesay.captioning.sentences import Caption
     from seesay.captioning.settings import Sampling, Settings
     from seesay.data import Collection
-    from seesay.models.base import Captioner
+    from seesay.runtime.protocol import Answering
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class CaptionedImage:
 
     Attributes:
         image: The image that was given.
-        captions: The best first; each has `text`, `log_prob` and, where captions are reranked, `consensus`.
+        captions: The best first; each has `text`, `log_prob`, where captions are reranked `consensus`, and where it has
+            been measured how sure the weights may be `confidence` and `is_unsure`.
     """
 
     image: NamedImage
@@ -50,6 +51,8 @@ class CaptionedImage:
                     "log_prob": round(each.log_prob, 4),
                     **({} if each.consensus is None else {"consensus": round(each.consensus, 4)}),
                     **({} if each.finished else {"cut": True}),
+                    **({} if each.confidence is None else {"confidence": round(each.confidence, 4)}),
+                    **({"unsure": True} if each.is_unsure else {}),
                 }
                 for each in self.captions
             ],
@@ -92,14 +95,14 @@ class Captions:
         return "\n".join(f"{image.name}: {image.text}" for image in self.images)
 
     def __repr__(self) -> str:
-        said = [f"  {image.name}: {each.text}" for image in self.images for each in image.captions]
+        said = [f"  {image.name}: {say_caption(each)}" for image in self.images for each in image.captions]
         return lines(f"Captions by {self.model}", *said, *self.warnings)
 
     def _repr_html_(self) -> str:
         rows = [
             [
                 picture_html(image.image.open(at_least=240), 120),
-                "<br>".join(escape(each.text) for each in image.captions),
+                "<br>".join(escape(say_caption(each)) for each in image.captions),
             ]
             for image in self.images
         ]
@@ -118,7 +121,7 @@ class Captions:
 def caption(
     images: Images,
     *,
-    model: "Captioner | str | Path" = "mrnn",
+    model: "Answering | str | Path" = "mrnn",
     n_best: int = 1,
     start: str = "",
     beam: int | None = None,
@@ -165,12 +168,12 @@ def caption(
         return Captions(str(model), False, (), failures)
 
     from seesay.captioning.captions import caption_images, read_start
+    from seesay.captioning.sentences import judge
     from seesay.captioning.settings import Settings
-    from seesay.models.base import Captioner
-    from seesay.models.pretrained import load_captioner
+    from seesay.models.weights import doubt_of
     from seesay.verbs.features import see
 
-    captioner = model_for(model, load_captioner, Captioner, "writes no captions")
+    captioner = answering_model(model, "step", "matches images and sentences and writes no captions")
     settings = Settings.of(captioner, beam=beam, candidates=beam, max_length=max_length, metric=metric, k=k, m=m)
     read_start(captioner, start)  # refuse it before anything is computed
     reranker: Reranker | None = None
@@ -184,12 +187,21 @@ def caption(
             captioner, seen.table, n_best=n_best, start=start, settings=settings, sampling=sampling,
             reranker=reranker, on_progress=on_progress,
         )  # fmt: skip
-        found = tuple(CaptionedImage(image, tuple(own)) for image, own in zip(seen.images, captions, strict=True))
+        doubt = doubt_of(captioner.weights, "confidence")
+        found = tuple(
+            CaptionedImage(image, tuple(judge(each, doubt) for each in own))
+            for image, own in zip(seen.images, captions, strict=True)
+        )
     return Captions(name_of(captioner, model), reranker is not None, found, failures | seen.failures, tuple(warnings))
 
 
+def say_caption(caption: "Caption") -> str:
+    """A caption as people read it, marked where its model is not sure of it."""
+    return f"{caption.text} (unsure)" if caption.is_unsure else caption.text
+
+
 def _read_references(
-    captioner: "Captioner", given: "Collection | str | Path", settings: "Settings", bars: Bars
+    captioner: "Answering", given: "Collection | str | Path", settings: "Settings", bars: Bars
 ) -> "tuple[Reranker, list[str]]":
     from seesay import data
     from seesay.captioning.reranking import Reranker
@@ -201,7 +213,7 @@ def _read_references(
     if reranker.n_failed:
         check = given if isinstance(given, str | Path) else collection.root
         warnings.append(
-            f"{reranker.n_failed} pictures of {collection.name} are missing or damaged and were left out\n"
+            f"{reranker.n_failed} photos of {collection.name} are missing or damaged and were left out\n"
             f"  try: seesay data check {check}"
         )
     return reranker, warnings

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 from seesay.errors import SeesayError
 from seesay.images.sources import ImageSource
 from seesay.verbs.inputs import NamedImage, read_image
-from seesay.verbs.loading import load_once
+from seesay.verbs.loading import answering_model, load_once
 from seesay.verbs.results import Box, Drawn, in_pixels, lines
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
     from seesay.grounding.describing import Described, Retrieved
+    from seesay.grounding.phrases import PhraseBank
+    from seesay.runtime.protocol import Answering
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,14 @@ class Description(Drawn):
         image: The image that was given.
         size: Its width and height in pixels.
         regions: The regions, the best fitting first.
+        warnings: What one should know before relying on them.
     """
 
     model: str
     image: NamedImage
     size: tuple[int, int]
     regions: tuple[DescribedRegion, ...]
+    warnings: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.regions)
@@ -89,7 +93,9 @@ class Description(Drawn):
 
     def __repr__(self) -> str:
         rows = [f"  {' / '.join(row.phrases)} at {self.pixels(row)}" for row in self.regions]
-        return lines(f"Description of {self.image.name} by {self.model} (left, top, width, height)", *rows)
+        return lines(
+            f"Description of {self.image.name} by {self.model} (left, top, width, height)", *rows, *self.warnings
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As `seesay describe --json` prints it."""
@@ -127,9 +133,10 @@ def describe(
         'a brown dog'
     """
     from seesay.grounding.phrases import has_phrases
-    from seesay.images.proposals import searched
+    from seesay.images.proposals import available
+    from seesay.system.extras import has
 
-    searched(regions)
+    regions, told = available(regions)
     require_able(model)
     for left, top, right, bottom in boxes:
         if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
@@ -141,7 +148,20 @@ def describe(
         found = _retrieve(model, salience, picture, boxes, n, n_phrases, regions)
     else:
         found = _write(model, salience, picture, boxes, n, regions)
-    return Description(str(model), given, picture.size, tuple(found))
+    warnings = () if boxes else told
+    if not has_phrases(model) and not has("parse"):
+        warnings += ("sentences are not told from phrases: that needs pip install 'seesay[parse]'",)
+    return Description(str(model), given, picture.size, tuple(found), warnings)
+
+
+_SALIENCE = "phrases", "sees an image as a whole and finds no regions"
+
+
+def _open_with_phrases(name: str | Path) -> "tuple[Answering, PhraseBank]":
+    from seesay.grounding.phrases import read_bank
+
+    model = answering_model(name, "phrases", "has no vectors for phrases")
+    return model, read_bank(model)
 
 
 def require_able(model: str | Path) -> None:
@@ -163,15 +183,13 @@ def _write(
     import numpy as np
 
     from seesay.grounding.describing import describe_boxes, describe_picture
-    from seesay.models.aligner import load_aligner
-    from seesay.models.dvsa_captions import load_describer
 
-    describer = load_once(model, load_describer)
+    describer = answering_model(model, "step", "describes no regions")
     found: list[Described]
     if own:
         found = describe_boxes(describer, describer.features([picture]), np.array(own, np.float32))
     else:
-        found = describe_picture(describer, load_once(salience, load_aligner), picture, n=n, regions=regions)
+        found = describe_picture(describer, answering_model(salience, *_SALIENCE), picture, n=n, regions=regions)
     return [DescribedRegion(row.box, (row.caption.text,), (row.caption.log_prob,), True, row.fit) for row in found]
 
 
@@ -181,15 +199,13 @@ def _retrieve(
     import numpy as np
 
     from seesay.grounding.describing import retrieve_boxes, retrieve_picture
-    from seesay.grounding.phrases import load_bank
-    from seesay.models.aligner import load_aligner
 
-    finder, bank = load_once(model, load_bank)
+    finder, bank = load_once(model, _open_with_phrases)
     found: list[Retrieved]
     if own:
         found = retrieve_boxes(finder, bank, finder.features([picture]), np.array(own, np.float32), n_phrases)
     else:
-        aligner = load_once(salience, load_aligner)
+        aligner = answering_model(salience, *_SALIENCE)
         found = retrieve_picture(finder, bank, aligner, picture, n=n, n_phrases=n_phrases, regions=regions)
     return [
         DescribedRegion(

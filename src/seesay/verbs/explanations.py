@@ -4,16 +4,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seesay.errors import SeesayError
 from seesay.images.sources import ImageSource
 from seesay.verbs.inputs import NamedImage, read_image
-from seesay.verbs.loading import model_for, name_of
+from seesay.verbs.loading import answering_model, label_of, name_of
 from seesay.verbs.results import Drawn, lines
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
     from seesay.explainers.explanation import Explanation
-    from seesay.models.base import Matcher
+    from seesay.runtime.protocol import Answering
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -22,6 +23,7 @@ class ExplainedMatch(Drawn):
 
     Attributes:
         model: The weights whose score is explained.
+        label: What drawings call them.
         image: The image that was given.
         sentence: The sentence that was given.
         explanation: Words with weights, maps, the score (`seesay.explainers.explanation.Explanation`).
@@ -29,6 +31,7 @@ class ExplainedMatch(Drawn):
     """
 
     model: str
+    label: str
     image: NamedImage
     sentence: str
     explanation: "Explanation"
@@ -43,14 +46,28 @@ class ExplainedMatch(Drawn):
             weights[word] = max(weight, weights.get(word, weight))
         return weights
 
-    def draw(self) -> "Image":
-        """The image with heat where the match rests, and the words by their weights."""
+    def draw(self, beside: "ExplainedMatch | None" = None) -> "Image":
+        """The image with heat where the match rests, and the words by their weights.
+
+        Args:
+            beside: The match of the same image and sentence by other weights, whose steps are drawn below.
+
+        Raises:
+            SeesayError: There is another match to draw beside one that has no steps.
+        """
         from seesay.drawing.saliency import draw_explanation, draw_steps
 
-        picture, found = self.image.open(), self.explanation
-        if found.steps:
-            return draw_steps(picture, [found], (), title=self.sentence)
-        return draw_explanation(picture, found, side=800)
+        rows = [self] if beside is None else [self, beside]
+        picture, found = self.image.open(), [row.explanation for row in rows]
+        if all(each.steps for each in found):
+            labels = [row.label for row in rows] if beside else ()
+            return draw_steps(picture, found, labels, title=self.sentence)
+        if beside is not None:
+            from seesay.explainers.registry import explainers_with_steps
+
+            able = " or ".join(explainers_with_steps())
+            raise SeesayError("--beside draws the steps of two models", allowed=f"with --method {able}")
+        return draw_explanation(picture, self.explanation, side=800)
 
     def __repr__(self) -> str:
         weights = " ".join(
@@ -67,7 +84,12 @@ class ExplainedMatch(Drawn):
 
 
 def explain(
-    image: ImageSource, sentence: str, *, method: str | None = None, model: "Matcher | str | Path | None" = None
+    image: ImageSource,
+    sentence: str,
+    *,
+    method: str | None = None,
+    model: "Answering | str | Path | None" = None,
+    exact: bool = False,
 ) -> ExplainedMatch:
     """Show what the match of an image and a sentence rests on: heat on the image, weights on the words.
 
@@ -76,6 +98,8 @@ def explain(
         sentence: What is said about it.
         method: An explainer by name, such as `contrastive` or `alignment`; by default the first that the model lists.
         model: Weights by name or folder, or a loaded model; by default those of the method.
+        exact: Take every word as it is written; by default one that the model has never learned is read as the known
+            one that it is spelled like (`seesay.text.typed.known_words`).
 
     Raises:
         SeesayError: The image cannot be opened, there is no such method, or the weights cannot be explained by it.
@@ -88,14 +112,13 @@ def explain(
     picture = given.open()
 
     from seesay.explainers.explaining import explain as find
+    from seesay.explainers.explanation import let_names_lead
     from seesay.explainers.registry import default_weights
-    from seesay.models.base import Matcher
-    from seesay.models.pretrained import load
+    from seesay.text.typed.known_words import read_words
 
     chosen = model or default_weights(method)
-    matcher = model_for(chosen, load, Matcher, "matches no images and sentences")
-    found = find(matcher, matcher.features([picture]), sentence, method)
-    name = name_of(matcher, chosen)
-    known = any(word in matcher.tokenizer for word in found.words)
-    warnings = () if known else (f"{name} knows no word of {sentence!r}: its weights mean nothing",)
-    return ExplainedMatch(name, given, sentence, found, warnings)
+    matcher = answering_model(chosen)
+    reading = read_words(sentence, matcher.tokenizer, exact=exact)
+    found = let_names_lead(find(matcher, matcher.features([picture]), reading.text, method))
+    warnings = reading.notes(without="the explanation is about the rest", lost="the explanation means nothing")
+    return ExplainedMatch(name_of(matcher, chosen), label_of(matcher), given, sentence, found, tuple(warnings))

@@ -1,14 +1,14 @@
 """`seesay.ground`: where in an image is what a phrase refers to?"""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seesay.errors import SeesayError
 from seesay.images.sources import ImageSource
 from seesay.verbs.inputs import NamedImage, read_image
-from seesay.verbs.loading import model_for, name_of
+from seesay.verbs.loading import answering_model, name_of
 from seesay.verbs.results import Box, Drawn, in_pixels, lines
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from seesay.drawing.overlay import Mark, Word
     from seesay.grounding.heat import Floats
     from seesay.images.regions import Boxes
-    from seesay.models.aligner import Aligner
+    from seesay.runtime.protocol import Answering
+    from seesay.settings.doubt import Doubt
+    from seesay.text.typed.known_words import Reading
 
 _FAINT = 0.25
 """A phrase that gains less than this share of what the best one gains refers to nothing in particular."""
@@ -32,7 +34,9 @@ class GroundedPhrase:
         score: The model's own; it compares boxes of one image, and says nothing across images.
         box: Left, top, right, bottom as fractions of the image.
         point: Where the heat of the phrase is greatest: x and y as fractions.
-        unknown: Words of it that name something and that the model has never learned.
+        unknown: Words of it that the model has never learned.
+        probability: That the image shows it, where that has been measured for the weights (`seesay tune`).
+        is_found: Whether the box is to be believed: false where the image probably does not show the phrase.
     """
 
     phrase: str
@@ -40,6 +44,8 @@ class GroundedPhrase:
     box: Box
     point: tuple[float, float]
     unknown: tuple[str, ...] = ()
+    probability: float | None = None
+    is_found: bool = True
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -85,7 +91,7 @@ class Grounding(Drawn):
         return draw_alignment(draw_heat(shown, self.heat) if heat else shown, self._marks, self._words, side=800)
 
     def __repr__(self) -> str:
-        rows = [f"  {row.phrase}: {row.score:.3f} at {self.pixels(row)}" for row in self.phrases]
+        rows = [f"  {row.phrase}: {say_found(row)} at {self.pixels(row)}" for row in self.phrases]
         return lines(
             f"Grounding of {self.image.name} by {self.model} (left, top, width, height)", *rows, *self.warnings
         )
@@ -100,6 +106,8 @@ class Grounding(Drawn):
                 "pixels": self.pixels(row),
                 "point": [round(x, 4) for x in row.point],
                 "unknown": list(row.unknown),
+                "probability": None if row.probability is None else round(row.probability, 4),
+                "found": row.is_found,
             }
             for row in self.phrases
         ]
@@ -111,13 +119,15 @@ def ground(
     phrases: str | Sequence[str] = (),
     *,
     sentence: str = "",
-    model: "Aligner | str | Path" = "dvsa",
+    model: "Answering | str | Path" = "dvsa",
     n: int = 1,
     regions: str = "search-100",
+    exact: bool = False,
 ) -> Grounding:
     """Find the boxes of phrases, or of the parts of a sentence.
 
-    A phrase about something that is not there gets a box too.
+    A phrase about something that is not there is said to be not found, where that has been measured for the weights;
+    the best box is given all the same.
 
     Args:
         image: Anything that `seesay.open_image` opens.
@@ -126,6 +136,8 @@ def ground(
         model: Weights by name or folder, or a loaded model.
         n: Boxes for each phrase.
         regions: Boxes to choose from: `search-N`, `windows-N` or `grid-RxC`.
+        exact: Take every word as it is written; by default one that the model has never learned is read as the known
+            one that it is spelled like (`seesay.text.typed.known_words`).
 
     Raises:
         SeesayError: The image cannot be opened, there is nothing to look for, or the weights find no regions.
@@ -144,58 +156,57 @@ def ground(
     given = read_image(image)
     picture = given.open()
 
-    from seesay.images.proposals import propose_regions, searched
-    from seesay.models.aligner import Aligner, load_aligner
+    from seesay.images.proposals import available, propose_regions
+    from seesay.text.typed.known_words import read_words
 
-    searched(regions)
-    aligner = model_for(model, load_aligner, Aligner, "sees an image as a whole and finds no regions")
+    regions, told = available(regions)
+    aligner = answering_model(model, "phrases", "sees an image as a whole and finds no regions")
     boxes = propose_regions(picture, regions)
-    find = _align(aligner, picture, sentence, boxes) if sentence.strip() else _find(aligner, picture, asked, boxes, n)
-    found, marks, words, heat, warnings = find
+    readings = [read_words(text, aligner.tokenizer, exact=exact) for text in asked or [sentence]]
+    find = _find(aligner, picture, readings, boxes, n) if asked else _align(aligner, picture, readings[0], boxes)
+    found, marks, words, heat = find
+    notes = [each.notes(without="only the rest was looked for", lost="the box means nothing") for each in readings]
+    warnings = [note for own in notes for note in own]
     return Grounding(
-        name_of(aligner, model), given, picture.size, tuple(found), heat, tuple(warnings), tuple(marks), tuple(words)
+        name_of(aligner, model), given, picture.size, tuple(found), heat, (*warnings, *told), tuple(marks), tuple(words)
     )
 
 
-_Found = tuple[list[GroundedPhrase], "list[Mark]", "list[Word]", "Floats", list[str]]
+_Found = tuple[list[GroundedPhrase], "list[Mark]", "list[Word]", "Floats"]
 
 
-def _find(aligner: "Aligner", picture: "Image", phrases: list[str], boxes: "Boxes", n: int) -> _Found:
+def _find(aligner: "Answering", picture: "Image", asked: "list[Reading]", boxes: "Boxes", n: int) -> _Found:
     """The best boxes of each phrase, read by itself."""
-    import torch
-
     from seesay.drawing.overlay import Mark, Word, colour_of
     from seesay.grounding.heat import best_boxes, box_overlaps, heat_maps, point_at
     from seesay.grounding.tuned import grounding_of
-    from seesay.text.tokens import tokenize
+    from seesay.models.weights import doubt_of
 
-    how = grounding_of(aligner)
+    how, presence = grounding_of(aligner), doubt_of(aligner.weights, "presence")
     features = aligner.features([picture])
-    with torch.inference_mode():
-        vectors = aligner.encode_phrases(phrases)
-        scores = vectors @ aligner.encode_regions(features, boxes)[0].T  # (n_phrases, N)
+    vectors = aligner.encode_phrases([reading.text for reading in asked])
+    scores = vectors @ aligner.encode_regions(features, boxes)[0].T  # (n_phrases, N)
     heats = heat_maps(aligner, features, vectors)
-    found, marks, words, warnings = [], [], [], []
-    for row, (phrase, overlaps) in enumerate(zip(phrases, box_overlaps(heats, boxes, **how.rule), strict=True)):
-        tokens = tokenize(phrase)
-        warnings += _warn_of_unknown(aligner, phrase, tokens)
+    found, marks, words = [], [], []
+    for row, (reading, overlaps) in enumerate(zip(asked, box_overlaps(heats, boxes, **how.rule), strict=True)):
+        phrase = reading.written
         for rank, place in enumerate(best_boxes(overlaps, boxes, n)):
             label = phrase if n == 1 else f"{phrase} {rank + 1}"
             point = point_at(heats[row : row + 1], how.blur)[0]
-            unknown = _unknown(aligner, tokens)
-            found.append(_grounded(phrase, boxes[place], float(scores[row, place]), point, unknown))
-            marks.append(Mark(boxes[place], label, colour_of(row)))
+            own = _grounded(phrase, boxes[place], float(scores[row, place]), point, reading.unknown)
+            own = judge(own, reading, presence)
+            found.append(own)
+            if own.is_found:
+                marks.append(Mark(boxes[place], label, colour_of(row)))
         words += [Word(phrase, colour_of(row))]
-    return found, marks, words if len(phrases) > 1 else [], _scale(heats[0]), warnings
+    return found, marks, words if len(asked) > 1 else [], _scale(heats[0])
 
 
-def _align(aligner: "Aligner", picture: "Image", sentence: str, boxes: "Boxes") -> _Found:
+def _align(aligner: "Answering", picture: "Image", reading: "Reading", boxes: "Boxes") -> _Found:
     """Every part of a sentence with its box; parts that refer to nothing in particular have none.
 
     Function words, and words that the model has never learned, have no box of their own.
     """
-    import torch
-
     from seesay.drawing.overlay import Mark, Word, colour_of
     from seesay.grounding.chains import align_words
     from seesay.grounding.heat import heat_maps, point_at
@@ -205,11 +216,10 @@ def _align(aligner: "Aligner", picture: "Image", sentence: str, boxes: "Boxes") 
 
     how = grounding_of(aligner)
     features = aligner.features([picture])
-    with torch.inference_mode():
-        texts = aligner.encode_texts([sentence])
-    tokens = tokenize(sentence)[: int(texts.lengths[0])]
+    texts = aligner.encode_texts([reading.text])
+    tokens = tokenize(reading.text)[: int(texts.lengths[0])]
     if not tokens:
-        raise SeesayError(f"the sentence {sentence!r} has no words")
+        raise SeesayError(f"the sentence {reading.written!r} has no words")
     heats = heat_maps(aligner, features, texts.states[0, : len(tokens)])
     named = zip(tokens, name_things(tokens), strict=True)
     laid = [names and token in aligner.tokenizer for token, names in named]
@@ -225,11 +235,12 @@ def _align(aligner: "Aligner", picture: "Image", sentence: str, boxes: "Boxes") 
         if colour is not None:
             marks.append(Mark(boxes[part.region], " ".join(own), colour))
             point = point_at(heats[part.first : part.last].sum(0, keepdims=True), how.blur)[0]
-            found.append(_grounded(" ".join(own), boxes[part.region], part.score, point, _unknown(aligner, own)))
-    return found, marks, words, _scale(heats[0]), _warn_of_unknown(aligner, sentence, tokens)
+            unknown = [token for token in own if token in reading.unknown]
+            found.append(_grounded(" ".join(own), boxes[part.region], part.score, point, unknown))
+    return found, marks, words, _scale(heats[0])
 
 
-def _grounded(text: str, box: Any, score: float, point: Any, unknown: list[str]) -> GroundedPhrase:
+def _grounded(text: str, box: Any, score: float, point: Any, unknown: Sequence[str]) -> GroundedPhrase:
     left, top, right, bottom = (float(edge) for edge in box)
     x, y = (float(part) for part in point)
     return GroundedPhrase(text, score, (left, top, right, bottom), (x, y), tuple(unknown))
@@ -241,22 +252,21 @@ def _scale(heat: "Floats") -> "Floats":
     return scaled
 
 
-def _unknown(aligner: "Aligner", tokens: list[str]) -> list[str]:
-    """The words that name something and that the model has never learned, each once."""
-    return [token for token in _named(tokens) if token not in aligner.tokenizer]
-
-
-def _warn_of_unknown(aligner: "Aligner", text: str, tokens: list[str]) -> list[str]:
-    """Which words of a text a box cannot be about: whoever sees only the picture would take it for an answer."""
-    unknown = _unknown(aligner, tokens)
-    if not unknown:
-        return []
-    what = "only its other words were looked for" if len(unknown) < len(_named(tokens)) else "its box means nothing"
-    return [f"the model has never learned {', '.join(map(repr, unknown))} of {text!r}: {what}"]
-
-
-def _named(tokens: list[str]) -> list[str]:
+def judge(phrase: GroundedPhrase, reading: "Reading", presence: "Doubt | None") -> GroundedPhrase:
+    """A phrase with how probable it is that the image shows it; one of unknown words alone is never found."""
     from seesay.text.function_words import name_things
+    from seesay.text.tokens import tokenize
 
-    naming = zip(tokens, name_things(tokens), strict=True)
-    return list(dict.fromkeys(token for token, names in naming if names))
+    if reading.is_lost:
+        return replace(phrase, probability=0.0, is_found=False)
+    if presence is None:
+        return phrase
+    n_named = sum(name_things(tokenize(reading.text)))
+    probability = float(presence.probability(phrase.score, n_named))
+    return replace(phrase, probability=probability, is_found=not presence.doubts(probability))
+
+
+def say_found(phrase: GroundedPhrase) -> str:
+    """How sure a box is, as people read it: a percentage where it is one, else the model's own score."""
+    said = f"{phrase.score:.3f}" if phrase.probability is None else f"{100 * phrase.probability:.0f} %"
+    return said if phrase.is_found else f"{said}, not found"

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seesay.errors import SeesayError
-from seesay.verbs.inputs import Images, NamedImage, find_missing, read_images, refuse
-from seesay.verbs.loading import model_for, name_of
+from seesay.verbs.inputs import Images, NamedImage, read_usable, refuse
+from seesay.verbs.loading import answering_model, name_of
 from seesay.verbs.results import Bars, Drawn, lines, no_bars, picture_html, table_html
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from seesay.models.identifier import Identifier
+    from seesay.runtime.protocol import Answering
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ class Identification(Drawn):
         images: The most probable first.
         failures: Why other images could not be used, by name.
         warnings: What one should know before relying on the order.
+        nothing_known: Whether the description has no word that the model has learned.
     """
 
     model: str
@@ -56,12 +57,19 @@ class Identification(Drawn):
     images: tuple[IdentifiedImage, ...]
     failures: dict[str, str]
     warnings: tuple[str, ...]
-    _identifier: "Identifier" = field(compare=False)
+    nothing_known: bool
+    _method: str = field(compare=False)
+    _identifier: "Answering" = field(compare=False)
 
     @property
     def best(self) -> IdentifiedImage:
         """The most probable image."""
         return self.images[0]
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the description probably fits none of the images: it is likelier not to fit the best than to fit."""
+        return self.nothing_known or self.best.match < 0.5
 
     def __len__(self) -> int:
         return len(self.images)
@@ -72,7 +80,7 @@ class Identification(Drawn):
     def __getitem__(self, place: int) -> IdentifiedImage:
         return self.images[place]
 
-    def draw(self, method: str | None = None) -> "Image":
+    def draw(self) -> "Image":
         """The images with heat where the match rests, and the words of the description by their weights."""
         from seesay.drawing.saliency import draw_identification
         from seesay.explainers.explaining import explain
@@ -80,13 +88,15 @@ class Identification(Drawn):
         model = self._identifier
         pictures = [row.image.open(at_least=800) for row in self.images]
         features = [model.features([row.image.source]) for row in self.images]
-        found = [explain(model, each, self.sentence, method) for each in features]
+        found = [explain(model, each, self.sentence, self._method) for each in features]
         labels = [f"{100 * row.choice:.0f} %  {Path(row.name).name}" for row in self.images]
         return draw_identification(pictures, found, labels, title=self.sentence)
 
     def __repr__(self) -> str:
         rows = [f"  {100 * row.choice:3.0f} %  {100 * row.match:3.0f} %  {row.name}" for row in self.images]
-        return lines(f"Identification of {self.sentence!r} by {self.model} (choice, match)", *rows, *self.warnings)
+        none = ["none of them fits"] if self.is_none else []
+        title = f"Identification of {self.sentence!r} by {self.model} (choice, match)"
+        return lines(title, *rows, *none, *self.warnings)
 
     def _repr_html_(self) -> str:
         rows = [
@@ -109,6 +119,7 @@ class Identification(Drawn):
             "model": self.model,
             "sentence": self.sentence,
             "n_photos": self.n_images,
+            "none": self.is_none,
             "photos": rows,
             "failures": self.failures,
         }
@@ -118,8 +129,10 @@ def identify(
     sentence: str,
     images: Images,
     *,
-    model: "Identifier | str | Path" = "identifier",
+    model: "Answering | str | Path" = "identifier",
     n: int | None = None,
+    method: str | None = None,
+    exact: bool = False,
     skip_unusable: bool = False,
     bars: Bars = no_bars,
 ) -> Identification:
@@ -130,6 +143,9 @@ def identify(
         images: Two or more, as anything that `seesay.open_image` opens; a folder stands for its photos.
         model: Weights of an identifier by name or folder, or a loaded one.
         n: How many to give, the best first; all where it is not given.
+        method: The explainer that `draw()` asks, by name; by default the first that the model lists.
+        exact: Take every word as it is written; by default one that the model has never learned is read as the known
+            one that it is spelled like (`seesay.text.typed.known_words`).
         skip_unusable: Leave out images that cannot be opened, which `failures` then names, instead of an error.
         bars: Shows progress (`seesay.verbs.results.Bars`).
 
@@ -140,30 +156,41 @@ def identify(
         >>> seesay.identify("a dog runs", ["cat.jpg", "dog.jpg"]).best.name  # doctest: +SKIP
         'dog.jpg'
     """
-    given = read_images(images)
-    failures = find_missing(given)
-    if not skip_unusable or len(failures) == len(given):
-        refuse(failures)
-    given = [image for image in given if image.name not in failures]
+    given, failures = read_usable(images, skip_unusable=skip_unusable)
 
-    import torch
+    import numpy as np
 
-    from seesay.models.identifier import Identifier, load_identifier
+    from seesay.explainers.registry import choose_explainer
+    from seesay.runtime.probabilities import choice_probability, match_probability
     from seesay.text.tokens import tokenize
+    from seesay.text.typed.known_words import read_words
     from seesay.verbs.features import see
 
-    identifier = model_for(model, load_identifier, Identifier, "gives no probability of a match")
+    identifier = answering_model(model, "saliency", "gives no probability of a match")
     name = name_of(identifier, model)
-    words = tokenize(sentence)
-    if not words:
+    explainer = choose_explainer(identifier, method)  # an unknown one is refused before anything is computed
+    if not tokenize(sentence):
         raise SeesayError(f"the description {sentence!r} has no words")
-    known = any(word in identifier.tokenizer for word in words)
-    warnings = () if known else (f"{name} knows no word of {sentence!r}: its choice means nothing",)
-    with see(identifier, given, bars, keep_maps=True) as seen, torch.inference_mode():
+    reading = read_words(sentence, identifier.tokenizer, exact=exact)
+    warnings = tuple(reading.notes(without="the choice is by the rest", lost="the choice means nothing"))
+    with see(identifier, given, bars, keep_maps=True) as seen:
         if not skip_unusable or not seen.images:
             refuse(seen.failures)
-        logits = identifier.score(identifier.encode_images(seen.all()), identifier.encode_texts([sentence]))[:, 0]
-        choice, match = identifier.choice_probability(logits), identifier.match_probability(logits)
-    order = logits.argsort(descending=True, stable=True).tolist()[:n]
+        logits = identifier.score(identifier.encode_images(seen.all()), identifier.encode_texts([reading.text]))[:, 0]
+        choice, match = (
+            choice_probability(identifier.calibration, logits),
+            match_probability(identifier.calibration, logits),
+        )
+    order = np.argsort(-logits, kind="stable").tolist()[:n]
     rows = tuple(IdentifiedImage(seen.images[at], float(choice[at]), float(match[at])) for at in order)
-    return Identification(name, sentence, len(seen.images), rows, failures | seen.failures, warnings, identifier)
+    return Identification(
+        name,
+        sentence,
+        len(seen.images),
+        rows,
+        failures | seen.failures,
+        warnings,
+        reading.is_lost,
+        explainer.name,
+        identifier,
+    )

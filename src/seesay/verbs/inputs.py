@@ -50,7 +50,11 @@ def read_images(images: Images) -> list[NamedImage]:
         ['a.jpg', 'image 2']
     """
     several = _as_list(images)
-    paths: list[Path] = [Path(image) for image in several if isinstance(image, str | os.PathLike)]
+    paths = [
+        image if isinstance(image, Path) else remote.as_path(os.fspath(image))
+        for image in several
+        if isinstance(image, str | os.PathLike)
+    ]
     if len(paths) == len(several):
         found, failures = find_photos(paths)
         if failures:
@@ -59,6 +63,26 @@ def read_images(images: Images) -> list[NamedImage]:
     if not several:
         raise SeesayError("there are no images", allowed=f"one image or more: {ALLOWED}")
     return [read_image(image, number) for number, image in enumerate(several, 1)]
+
+
+def read_usable(images: Images, *, skip_unusable: bool) -> tuple[list[NamedImage], dict[str, str]]:
+    """The images that were given and are there, and why others are not, by name.
+
+    Raises:
+        SeesayError: There are none; or one is not there, or a folder has none, and `skip_unusable` does not allow it.
+    """
+    failures: dict[str, str] = {}
+    paths = [Path(image) for image in _as_list(images) if isinstance(image, str | os.PathLike)]
+    if skip_unusable and paths and len(paths) == len(_as_list(images)):
+        images, unlisted = find_photos(paths)
+        failures = {str(path): why for path, why in unlisted.items()}
+        if not images:
+            refuse(failures)
+    given = read_images(images)
+    failures |= find_missing(given)
+    if not skip_unusable or all(image.name in failures for image in given):
+        refuse(failures)
+    return [image for image in given if image.name not in failures], failures
 
 
 def _as_list(images: Any) -> list[Any]:
@@ -93,7 +117,7 @@ def find_photos(things: Sequence[Path]) -> tuple[list[Path], dict[Path, str]]:
         for folder, why in listing.unreadable.items():
             failures[as_path(folder)] = f"cannot list {as_path(folder)}: {why}"
         if not below:
-            failures[thing] = f"there are no pictures in {thing}"
+            failures[thing] = f"there are no photos in {thing}"
     return list(dict.fromkeys(paths)), failures
 
 
@@ -112,5 +136,5 @@ def find_missing(images: Sequence[NamedImage]) -> dict[str, str]:
 def refuse(failures: dict[str, str]) -> None:
     """Raise the first of the reasons for which images cannot be used, if there is one."""
     if failures:
-        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        more = f"; {len(failures) - 1} more cannot be used" if len(failures) > 1 else ""
         raise SeesayError(f"{next(iter(failures.values()))}{more}", allowed="images that can be opened")

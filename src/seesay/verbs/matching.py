@@ -6,16 +6,19 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from seesay.errors import SeesayError
+from seesay.system.extras import require
+from seesay.text.tokens import tokenize
 from seesay.verbs.inputs import Images, NamedImage, find_missing, read_images
-from seesay.verbs.loading import model_for, name_of
+from seesay.verbs.loading import answering_model, load_once, name_of
 from seesay.verbs.results import lines, picture_html, table_html
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    from seesay.models.base import Matcher
+    from seesay.runtime.protocol import Answering
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -78,8 +81,9 @@ def match(
     images: Images,
     sentences: str | Sequence[str],
     *,
-    model: "Matcher | str | Path" = "vse",
+    model: "Answering | Any | str | Path" = "eye",
     ensemble: str | Path | None = None,
+    exact: bool = False,
 ) -> Matches:
     """Score every sentence against every image.
 
@@ -88,6 +92,8 @@ def match(
         sentences: One or several.
         model: Weights by name or folder, or a loaded model.
         ensemble: Instead of one model: `shipped`, or an ensemble that `seesay evaluate --ensemble` wrote.
+        exact: Take every word as it is written; by default one that the model has never learned is read as the known
+            one that it is spelled like (`seesay.text.typed.known_words`).
 
     Raises:
         SeesayError: An image cannot be opened, or there is no sentence.
@@ -100,31 +106,52 @@ def match(
     texts = [sentences] if isinstance(sentences, str) else list(sentences)
     if not texts:
         raise SeesayError("there is no sentence to match", allowed="one sentence or more")
+    for text in texts:
+        if not tokenize(text):
+            raise SeesayError(f"the sentence {text!r} has no words", allowed='a sentence such as "a dog runs"')
     missing = find_missing(given)
     for image in given:
         if image.name in missing:
             image.open()  # which says why it cannot be opened, before a model is loaded for nothing
 
-    from seesay.models.base import Matcher
-    from seesay.models.pretrained import load
-    from seesay.text.tokens import tokenize
+    from seesay.text.typed.known_words import read_words
 
     sources = [image.source for image in given]
     if ensemble is not None:
+        require("train", "parse", purpose="an ensemble")
         from seesay.models.ensemble import read_ensemble
+        from seesay.models.pretrained import load
 
         together = read_ensemble(ensemble)
-        name, matcher = together.name, load(together.members[0].name)
-        scores = together.match(sources, texts)
-        shares = scores.softmax(1)  # its weights were chosen by this very likelihood
+        name, matcher = together.name, answering_model(load(together.members[0].name))
+        readings = [read_words(text, matcher.tokenizer, exact=exact) for text in texts]
+        scores = together.match(sources, [reading.text for reading in readings]).numpy()
+        shares = _softmax(scores)  # its weights were chosen by this very likelihood
     else:
-        matcher = model_for(model, load, Matcher, "matches no images and sentences")
+        matcher = _matcher_for(model)
         name = name_of(matcher, model)
-        scores = matcher.match(sources, texts)
-        shares = (scores / matcher.temperature).softmax(1)
-    warnings = [
-        f"{name} knows no word of {sentence!r}: its score means nothing"
-        for sentence in texts
-        if not any(word in matcher.tokenizer for word in tokenize(sentence))
-    ]
-    return Matches(name, tuple(given), tuple(texts), scores.numpy(), shares.numpy(), tuple(warnings))
+        readings = [read_words(text, matcher.tokenizer, exact=exact) for text in texts]
+        encoded = matcher.encode_texts([reading.text for reading in readings])
+        scores = matcher.score(matcher.encode_images(matcher.features(sources)), encoded)
+        shares = _softmax(scores / matcher.temperature)
+    notes = [each.notes(without="the score is that of the rest", lost="the score means nothing") for each in readings]
+    warnings = [note for own in notes for note in own]
+    return Matches(name, tuple(given), tuple(texts), scores, shares, tuple(warnings))
+
+
+def _matcher_for(given: Any) -> "Answering":
+    """A model of either engine; named weights by their graphs, and by torch where those do not read sentences."""
+    model = answering_model(given, lack="matches no images and sentences")
+    if not isinstance(given, str | Path) or model.can("texts"):
+        return model
+    require("train", "parse", purpose=f"{given}, which reads sentences as trees,")
+    from seesay.models.pretrained import load
+
+    return answering_model(load_once(given, load))
+
+
+def _softmax(scores: "NDArray[np.float32]") -> "NDArray[np.float32]":
+    """Of each row."""
+    exponents = np.exp(scores - scores.max(1, keepdims=True))
+    shares: NDArray[np.float32] = exponents / exponents.sum(1, keepdims=True)
+    return shares

@@ -33,6 +33,7 @@ class SearchResults(Drawn):
         model: The weights that the library was made with.
         results: The best first; each has `path`, `score`, `word`, `photo`, `copies`, `tags` and `box`.
         warnings: What one should know before relying on them.
+        understood: What was made of the query: what photos are not to show, their dates, words read as others.
     """
 
     query: str
@@ -40,6 +41,7 @@ class SearchResults(Drawn):
     model: str | None
     results: "tuple[Result, ...]"
     warnings: tuple[str, ...] = ()
+    understood: dict[str, Any] = field(default_factory=dict)
     _place: "Library | Path | str | None" = field(default=None, compare=False)
 
     @property
@@ -101,7 +103,8 @@ class SearchResults(Drawn):
             }
             for result in self.results
         ]
-        return {"query": self.query, "library": self.library, "model": self.model, "results": rows}
+        about = {"query": self.query, "understood": self.understood, "library": self.library, "model": self.model}
+        return {**about, "results": rows}
 
 
 def search(
@@ -117,6 +120,7 @@ def search(
     min_score: float | None = None,
     sort: str = "score",
     regions: bool = False,
+    exact: bool = False,
     index: bool = True,
     bars: Bars = no_bars,
 ) -> SearchResults:
@@ -135,6 +139,8 @@ def search(
         min_score: Leave out photos that score less.
         sort: `score`, or `date`: the same photos, latest first.
         regions: Look for the query in every part of the photos, and give the box where it is.
+        exact: Take the query as it stands; by default "without a dog" and "from 2019" in it are understood, and a word
+            that the model has never learned is read as the one that it is spelled like.
         index: Bring the folders up to date first; by default all folders of the library.
         bars: Shows progress (`seesay.verbs.results.Bars`).
 
@@ -153,7 +159,7 @@ def search(
         notes += unused_stages(opened)
         return find_in(
             opened, query, below, place=library, like=like, plus=plus, minus=minus, where=where, top=top,
-            min_score=min_score, sort=sort, regions=regions, warnings=notes,
+            min_score=min_score, sort=sort, regions=regions, exact=exact, warnings=notes,
         )  # fmt: skip
 
 
@@ -178,14 +184,10 @@ def find_in(
     else:
         images = [_as_example(image) for image in like]
         results = opened.search(query, folders=folders, like=images, plus=plus, minus=minus, **how)
-    off: list[str] = []
-    if results.unknown_words:
-        words = ", ".join(map(repr, results.unknown_words))
-        off = [f"the model has never learned {words}: results may be off"]
     made_with = opened.store.fingerprint()
     return SearchResults(
-        query, opened.store.name, made_with.model if made_with else None, tuple(results), (*warnings, *off),
-        opened if place is None else place,
+        query, opened.store.name, made_with.model if made_with else None, tuple(results),
+        (*warnings, *results.notes()), results.understood(), opened if place is None else place,
     )  # fmt: skip
 
 

@@ -15,10 +15,12 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from seesay.errors import SeesayError
+from seesay.system.reading import read_regular
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -123,6 +125,18 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host.lower() == "localhost"
+
+
+def read_token(path: Path) -> str:
+    """The token that stands in the first line of a file.
+
+    Raises:
+        SeesayError: It cannot be read.
+    """
+    try:
+        return read_regular(path, 4096).decode("utf-8", "replace").partition("\n")[0].strip()
+    except OSError as error:
+        raise SeesayError(f"cannot read the token from {path}: {error.strerror or error}") from error
 
 
 class Guard:

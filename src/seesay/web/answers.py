@@ -13,9 +13,9 @@ from seesay.library.stores.address import is_address
 from seesay.library.tag_names import shown_names
 from seesay.library.types import Failure, Photo, Tags
 from seesay.system.version import VERSION
+from seesay.verbs.photos import WordEvidence
 from seesay.web.indexing import Progress
-from seesay.web.photo_models import WordEvidence
-from seesay.web.photos import shown
+from seesay.web.photos import shown, version_of
 
 
 class PhotoAnswer(BaseModel):
@@ -70,6 +70,26 @@ class ResultAnswer(BaseModel):
         )
 
 
+class DatesAnswer(BaseModel):
+    """When the photos of a query are from."""
+
+    said: str
+    after: str
+    before: str
+    months: list[int]
+
+
+class UnderstoodAnswer(BaseModel):
+    """What was made of the text of a query, beside what photos are to show."""
+
+    without: list[str] = Field(description="What photos are not to show.")
+    dates: DatesAnswer | None
+    replaced: dict[str, str] = Field(description="Unknown words, and the known ones that they were read as.")
+    unknown: list[str] = Field(description="Words of the query that nothing is known of.")
+    language: str | None = Field(description="Another language or script than that of English, if it seems to be one.")
+    notes: list[str] = Field(description="The same in sentences.")
+
+
 class SearchAnswer(BaseModel):
     """What was found."""
 
@@ -77,6 +97,7 @@ class SearchAnswer(BaseModel):
     results: list[ResultAnswer]
     next: int | None = Field(description="The offset of the results that follow; null where there are no more.")
     unknown_words: list[str] = Field(description="Words of the query that nothing is known of.")
+    understood: UnderstoodAnswer
 
 
 class PhotosAnswer(BaseModel):
@@ -91,6 +112,7 @@ class CaptionAnswer(BaseModel):
 
     text: str
     log_prob: float = Field(description="Natural logarithm of its probability.")
+    unsure: bool = Field(description="Whether more of its words are expected to be wrong than right.")
 
 
 class CaptionsAnswer(BaseModel):
@@ -126,7 +148,15 @@ class WordAnswer(BaseModel):
         )
 
 
-class ExplainAnswer(BaseModel):
+class JudgedAnswer(BaseModel):
+    """How well a photo fits a sentence."""
+
+    score: float | None = Field(description="As a search gives it; null where the sentence has no known word.")
+    word: str | None = Field(description="The probability in a word: likely, maybe or unlikely.")
+    notes: list[str] = Field(description="What one should know of how the sentence was understood.")
+
+
+class ExplainAnswer(JudgedAnswer):
     """Why a photo fits a sentence, or does not."""
 
     query: str
@@ -227,7 +257,6 @@ def _photo(photo: Photo) -> dict[str, Any]:
         "camera": photo.camera,
         "width": photo.width,
         "height": photo.height,
-        # A photo that is edited keeps its id and gets another content: the address of its picture is another one then.
-        "thumbnail": f"/api/photos/{photo.id}/thumbnail?v={photo.content}",
-        "picture": f"/api/photos/{photo.id}/picture?v={photo.content}",
+        "thumbnail": f"/api/photos/{photo.id}/thumbnail?v={version_of(photo)}",
+        "picture": f"/api/photos/{photo.id}/picture?v={version_of(photo)}",
     }

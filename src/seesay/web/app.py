@@ -9,11 +9,11 @@ from fastapi import FastAPI
 
 from seesay.library.library import Library
 from seesay.system.version import VERSION
+from seesay.verbs.photos import PhotoModels
 from seesay.web.access import Access, Guard
 from seesay.web.answers import ErrorAnswer
 from seesay.web.indexing import Indexer
 from seesay.web.page import add_page
-from seesay.web.photo_models import PhotoModels
 from seesay.web.refusals import tell_errors
 from seesay.web.routes import library_routes, photo_routes, search_routes
 from seesay.web.service import Service

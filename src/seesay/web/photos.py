@@ -3,6 +3,7 @@
 What is sent is always made anew from pixels: no date, no place, no camera, nothing that a decoder might trip over.
 """
 
+import hashlib
 import os
 from io import BytesIO
 from pathlib import Path
@@ -28,6 +29,26 @@ def open_photo(photo: Photo, *, at_least: int | None = None) -> Image.Image:
     if at_least is None and image.size != (photo.width, photo.height):
         raise ChangedError(f"{shown(Path(photo.path.name))} has changed since it was indexed", hint="seesay index")
     return image
+
+
+def version_of(photo: Photo) -> str:
+    """What the addresses of a photo's pictures end with, and what they are kept under: no other picture has the same.
+
+    Ids begin again in every library, and two libraries may be served at one address after each other: the file's own
+    place and time are part of it.
+    """
+    place = hashlib.sha256(os.fsencode(photo.path)).hexdigest()[:16]
+    return f"{place}-{photo.content}-{photo.mtime_ns:x}"
+
+
+def check_version(photo: Photo, asked: str) -> None:
+    """Refuse an address that was made for a photo of another library.
+
+    Raises:
+        ChangedError: It was.
+    """
+    if asked and asked.partition("-")[0] != version_of(photo).partition("-")[0]:
+        raise ChangedError("this address is one of another library", hint="load the page again")
 
 
 def draw_photo(photo: Photo, side: int) -> bytes:

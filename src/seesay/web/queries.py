@@ -53,6 +53,9 @@ def read_where(
     return read_filter(after=after, before=before, within=within, camera=camera, tag=tag)
 
 
+Exactly = Annotated[bool, Query(alias="exact", description="Take the query as it stands.")]
+
+
 def read_crop(
     box: Annotated[
         str, Query(max_length=100, description="Only this crop of it: left,top,right,bottom as fractions.")

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from seesay.errors import SeesayError
 from seesay.library.ranking.likeness import ChangedError, NotFoundError
@@ -15,11 +16,27 @@ STATUSES: dict[type[SeesayError], int] = {NotFoundError: 404, ChangedError: 409,
 """Of errors that are no fault of the request; any other is 400."""
 
 
+_NOT_HERE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Not found · seesay</title>
+<link rel="stylesheet" href="/static/style.css">
+<main class="message">
+  <h1>There is nothing at this address</h1>
+  <p><a href="/">To the photos</a></p>
+</main>
+</html>
+"""
+
+
 def tell_errors(app: FastAPI) -> None:
     """Let an application answer every error with `seesay.web.answers.ErrorAnswer`."""
     app.add_exception_handler(SeesayError, _refuse)
     app.add_exception_handler(RequestValidationError, _explain_parameter)
     app.add_exception_handler(HTTPException, _no_route)
+    app.add_exception_handler(ClientDisconnect, _nobody_there)
     app.add_exception_handler(Exception, _own_fault)
 
 
@@ -38,10 +55,17 @@ async def _explain_parameter(_: Request, error: Exception) -> JSONResponse:
     return _answer(422, f"the parameter {name!r} cannot be understood", str(first["msg"]))
 
 
-async def _no_route(_: Request, error: Exception) -> JSONResponse:
+async def _no_route(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     what = "there is nothing at this address" if error.status_code == 404 else str(error.detail).lower()
+    if error.status_code == 404 and "text/html" in request.headers.get("accept", ""):
+        return HTMLResponse(_NOT_HERE, 404)  # somebody looks at it who has mistyped an address
     return _answer(error.status_code, what, headers=dict(error.headers or {}))
+
+
+async def _nobody_there(_: Request, error: Exception) -> JSONResponse:
+    """A visitor who leaves in the middle of an upload: nobody reads this, and it is no fault of the server."""
+    return _answer(400, "the request was not sent to its end")
 
 
 async def _own_fault(_: Request, error: Exception) -> JSONResponse:

@@ -1,7 +1,7 @@
 """The HTTP API: the verbs of `seesay.library.Library` and of the models, each under its own address."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi import Path as PathParameter
@@ -9,18 +9,22 @@ from fastapi import Path as PathParameter
 from seesay.errors import SeesayError
 from seesay.library.ranking.likeness import Box, Crop, find_photo
 from seesay.library.ranking.search import SORTS
-from seesay.library.types import Filter
+from seesay.library.types import Filter, Photo
 from seesay.web import answers
-from seesay.web.photos import SIDES, draw_photo
-from seesay.web.queries import LARGEST_ID, Page, Text, Texts, read_crop, read_where
+from seesay.web.photos import SIDES, check_version, draw_photo, version_of
+from seesay.web.queries import LARGEST_ID, Exactly, Page, Text, Texts, read_crop, read_where
 from seesay.web.service import Question, Service
+
+if TYPE_CHECKING:
+    from seesay.captioning.sentences import Caption
 
 LARGEST_UPLOAD = 32 * 1024 * 1024
 SLOWEST_UPLOAD = 60.0
 """Seconds within which an uploaded photo has to have arrived."""
 
 _SORTS = f"^({'|'.join(SORTS)})$"
-_FOR_EVER = {"cache-control": "private, max-age=31536000, immutable"}
+_FOR_EVER = "private, max-age=31536000, immutable"
+_ASK_AGAIN = "private, no-cache"
 _JPEG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/jpeg": {}}}}
 _GONE: dict[int | str, dict[str, Any]] = {status: {"model": answers.ErrorAnswer} for status in (404, 409)}
 _PICTURE = {"image/*": {"schema": {"type": "string", "format": "binary"}}}
@@ -30,6 +34,7 @@ PhotoIds = Annotated[
     list[Annotated[int, Query(ge=1, le=LARGEST_ID)]],
     Query(max_length=4, description="Photos of the library, by id, that the results are to be like."),
 ]
+Version = Annotated[str, Query(max_length=100, description="Which picture is meant, as answers name it.")]
 Region = Annotated[Box | None, Depends(read_crop)]
 Paging = Annotated[Page, Depends()]
 Where = Annotated[Filter, Depends(read_where)]
@@ -42,9 +47,10 @@ def read_question(
     plus: Texts = [],  # noqa: B006 - FastAPI reads it and nobody changes it, here and below
     minus: Texts = [],  # noqa: B006
     sort: Annotated[str, Query(pattern=_SORTS)] = SORTS[0],
+    exact: Exactly = False,
 ) -> Question:
     """What a visitor searches for."""
-    return Question(q, plus, minus, where, sort, page)
+    return Question(q, plus, minus, where, sort, page, exact)
 
 
 Asked = Annotated[Question, Depends(read_question)]
@@ -62,10 +68,14 @@ def search_routes(service: Service) -> APIRouter:
 
     @routes.get("/regions", responses=_GONE)
     async def search_regions(
-        where: Where, page: Paging, q: Text, sort: Annotated[str, Query(pattern=_SORTS)] = SORTS[0]
+        where: Where,
+        page: Paging,
+        q: Text,
+        sort: Annotated[str, Query(pattern=_SORTS)] = SORTS[0],
+        exact: Exactly = False,
     ) -> answers.SearchAnswer:
         """The photos that show something in one of their regions, with the box of where that is; best first."""
-        return await service.searching.run(service.search_regions, Question(q, (), (), where, sort, page))
+        return await service.searching.run(service.search_regions, Question(q, (), (), where, sort, page, exact))
 
     @routes.post("/search", openapi_extra={"requestBody": {"required": True, "content": _PICTURE}})
     async def search_by_photo(request: Request, asked: Asked) -> answers.SearchAnswer:
@@ -91,6 +101,25 @@ async def _receive(request: Request) -> bytes:
     return bytes(content)
 
 
+def _already_there(request: Request, photo: Photo, v: str) -> Response | None:
+    """The answer to a browser that has a photo's picture; None where it has not."""
+    check_version(photo, v)
+    headers = _cache_headers(photo, v)
+    return (
+        Response(status_code=304, headers=headers) if request.headers.get("if-none-match") == headers["etag"] else None
+    )
+
+
+def _picture(photo: Photo, v: str, jpeg: bytes) -> Response:
+    return Response(jpeg, media_type="image/jpeg", headers=_cache_headers(photo, v))
+
+
+def _cache_headers(photo: Photo, v: str) -> dict[str, str]:
+    """An address that says which picture it is of may be kept; one that names an id may mean another one next time."""
+    version = version_of(photo)
+    return {"cache-control": _FOR_EVER if v == version else _ASK_AGAIN, "etag": f'"{version}"'}
+
+
 def photo_routes(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/photos", tags=["photos"])
     library = service.library
@@ -112,36 +141,49 @@ def photo_routes(service: Service) -> APIRouter:
         return answers.PhotoDetails.with_tags(found, tags.get(found.content, ()))
 
     @routes.get("/{photo_id}/thumbnail", response_class=Response, responses={**_GONE, **_JPEG})
-    async def thumbnail(photo_id: PhotoId) -> Response:
+    async def thumbnail(request: Request, photo_id: PhotoId, v: Version = "") -> Response:
         """A photo's small JPEG, without metadata."""
+        found = await service.searching.run(find_photo, library.store, photo_id)
+        if (known := _already_there(request, found, v)) is not None:
+            return known
         jpeg = await service.searching.run(library.thumbnail, photo_id)
-        if jpeg is None:
-            await service.searching.run(find_photo, library.store, photo_id)
-        return Response(jpeg, media_type="image/jpeg", headers=_FOR_EVER)
+        return _picture(found, v, jpeg or b"")
 
     @routes.get("/{photo_id}/picture", response_class=Response, responses={**_GONE, **_JPEG})
-    async def picture(photo_id: PhotoId, side: Annotated[int, Query(ge=SIDES[0], le=SIDES[1])] = 1600) -> Response:
+    async def picture(
+        request: Request,
+        photo_id: PhotoId,
+        side: Annotated[int, Query(ge=SIDES[0], le=SIDES[1])] = 1600,
+        v: Version = "",
+    ) -> Response:
         """A photo as a JPEG of at most `side` pixels, upright, without metadata."""
         found = await service.searching.run(find_photo, library.store, photo_id)
-        jpeg = await service.drawing.run(draw_photo, found, side)
-        return Response(jpeg, media_type="image/jpeg", headers=_FOR_EVER)
+        if (known := _already_there(request, found, v)) is not None:
+            return known
+        return _picture(found, v, await service.drawing.run(draw_photo, found, side))
 
     @routes.get("/{photo_id}/captions", responses=_GONE)
     async def caption(photo_id: PhotoId, n: Annotated[int, Query(ge=1, le=10)] = 5) -> answers.CaptionsAnswer:
         """Sentences about a photo, the best first."""
         found = await service.searching.run(find_photo, library.store, photo_id)
         model, captions = await service.explanations.run(service.models.captions, found, n)
-        rows = [answers.CaptionAnswer(text=each.text, log_prob=round(each.log_prob, 4)) for each in captions]
+        rows = [_caption(each) for each in captions]
         return answers.CaptionsAnswer(model=model, captions=rows)
 
     @routes.get("/{photo_id}/explain", responses=_GONE)
     async def explain(photo_id: PhotoId, q: Text) -> answers.ExplainAnswer:
         """The region of a photo that each word of a sentence refers to, and how likely the photo shows it."""
         found = await service.searching.run(find_photo, library.store, photo_id)
+        judged = await service.searching.run(service.judge, found, q)
         words = await service.explanations.run(service.models.explain, found, q)
-        return answers.ExplainAnswer(query=q, words=[answers.WordAnswer.of(word) for word in words])
+        rows = [answers.WordAnswer.of(word) for word in words]
+        return answers.ExplainAnswer(query=q, words=rows, **judged.model_dump())
 
     return routes
+
+
+def _caption(caption: "Caption") -> answers.CaptionAnswer:
+    return answers.CaptionAnswer(text=caption.text, log_prob=round(caption.log_prob, 4), unsure=caption.is_unsure)
 
 
 def library_routes(service: Service) -> APIRouter:
@@ -151,6 +193,11 @@ def library_routes(service: Service) -> APIRouter:
     async def status() -> answers.StatusAnswer:
         """What the library holds, and how far indexing is."""
         return await service.searching.run(service.status)
+
+    @routes.get("/examples")
+    async def examples() -> list[str]:
+        """A few queries that this library can answer."""
+        return await service.searching.run(service.examples)
 
     @routes.post("/index", status_code=202)
     async def index() -> answers.IndexingAnswer:

@@ -25,7 +25,7 @@ def open_socket(host: str, port: int) -> socket.socket:
     """
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server((str(address[0]), int(address[1])), family=family, backlog=128)
+        return socket.create_server((str(address[0]), int(address[1])), family=family, backlog=512)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise SeesayError(f"port {port} of {host} is taken", hint="--port 0 takes one that is free") from error
@@ -87,11 +87,12 @@ def _server(library: Library, access: Access, listening: socket.socket, options:
     import uvicorn
 
     from seesay.web.app import create_app
+    from seesay.web.connections import MOST, TimedConnection
 
     config = uvicorn.Config(
         create_app(library, access, port=listening.getsockname()[1], **options),
         log_level="warning", access_log=False, server_header=False, proxy_headers=False, ws="none",
-        limit_concurrency=200, timeout_keep_alive=10, timeout_graceful_shutdown=3,
+        http=TimedConnection, limit_concurrency=2 * MOST, timeout_keep_alive=5, timeout_graceful_shutdown=3,
         h11_max_incomplete_event_size=32 * 1024,
     )  # fmt: skip
     return uvicorn.Server(config)

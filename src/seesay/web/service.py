@@ -1,5 +1,6 @@
 """What the routes of the server share: the library, the models, and a lane for each kind of work."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,14 +9,18 @@ from functools import partial
 from seesay.errors import SeesayError
 from seesay.library.library import Library
 from seesay.library.ranking.likeness import Crop, Source
-from seesay.library.ranking.search import Results
-from seesay.library.types import Filter
-from seesay.web.answers import ResultAnswer, SearchAnswer, StatusAnswer
+from seesay.library.ranking.query import read_query
+from seesay.library.ranking.search import Results, score_photo
+from seesay.library.tag_names import shown_names
+from seesay.library.types import Filter, Photo
+from seesay.verbs.photos import PhotoModels
+from seesay.web.answers import JudgedAnswer, ResultAnswer, SearchAnswer, StatusAnswer, UnderstoodAnswer
 from seesay.web.indexing import Indexer
 from seesay.web.lanes import Lane
-from seesay.web.photo_models import PhotoModels
 from seesay.web.queries import Page
 
+N_EXAMPLES, N_LOOKED_AT = 6, 300
+"""Example queries, and the photos that they are taken from."""
 BY_DATE = 200
 """The photos that fit best, of which the latest are shown first."""
 
@@ -30,6 +35,7 @@ class Question:
     where: Filter
     sort: str
     page: Page
+    exact: bool = False
 
 
 class Service:
@@ -65,13 +71,32 @@ class Service:
     def _answer(self, asked: Question, find: Callable[..., Results]) -> SearchAnswer:
         page = asked.page
         top = BY_DATE if asked.sort == "date" else page.end + 1
-        results = find(asked.q, where=asked.where, top=top, sort=asked.sort)
+        results = find(asked.q, where=asked.where, top=top, sort=asked.sort, exact=asked.exact)
         return SearchAnswer(
             query=asked.q,
             results=[ResultAnswer.of(result) for result in results[page.offset : page.end]],
             next=page.next_after(len(results)),
             unknown_words=list(results.unknown_words),
+            understood=UnderstoodAnswer(notes=results.notes(), **results.understood()),
         )
+
+    def judge(self, photo: Photo, sentence: str) -> JudgedAnswer:
+        """How well a photo fits a sentence, whatever was searched for."""
+        library = self.library
+        query = read_query(library.encoder, sentence)
+        stages = library.cascade.held(library.store)
+        found = score_photo(library.store, query, library.encoder.calibration, photo, stages=stages)
+        best = found[0] if found else None
+        return JudgedAnswer(
+            score=round(best.score, 4) if best else None, word=best.word if best else None, notes=found.notes()
+        )
+
+    def examples(self) -> list[str]:
+        """Queries that this library can answer: what its latest photos look like most often."""
+        photos = self.library.latest(N_LOOKED_AT)
+        tags = self.library.store.tags([photo.content for photo in photos])
+        counts = Counter(name for own in tags.values() for name in shown_names(own)[:1])
+        return [name for name, _ in counts.most_common(N_EXAMPLES)]
 
     def status(self) -> StatusAnswer:
         return StatusAnswer.of(self.library.status(), self.indexer.progress)

@@ -5,7 +5,7 @@ from typing import Any
 from seesay.errors import SeesayError
 
 SHIPPED = "shipped"
-_NOT_TOGETHER = ("task", "beam", "references", "normalise", "entities", "page", "record", "changes")
+_NOT_TOGETHER = ("task", "beam", "references", "normalise", "softmax", "entities", "page", "changes")
 
 
 def what_ships(task: str | None, ensemble: str | None) -> tuple[str | None, str | None, str | None]:
@@ -24,6 +24,13 @@ def require_weights(weights: str | None) -> str:
     if weights is None:
         raise SeesayError("there are no weights to measure", hint="seesay evaluate vse --data flickr8k")
     return weights
+
+
+def require_data(data: str | None) -> str:
+    """Refuse to measure on nothing."""
+    if data is None:
+        raise SeesayError("there is no data to measure on", allowed="--data with a path, or a name under SEESAY_DATA")
+    return data
 
 
 def read_changes(changes: list[str] | None) -> tuple[str, ...]:
@@ -45,14 +52,18 @@ def refuse_contradictions(options: dict[str, Any]) -> None:
     if options["ensemble"] and (asked := [name for name in _NOT_TOGETHER if options[name]]):
         name = asked[0].replace("changes", "set")
         raise SeesayError(f"--{name} is for single weights", allowed="--ensemble with --split, --protocol, --seed")
+    if options["engine"] != "torch" and (options["changes"] or options["record"] or options["ensemble"]):
+        raise SeesayError("graphs are measured as they are", allowed="--engine without --set, --record and --ensemble")
     if options["changes"] and (options["record"] or options["task"] == "search"):
         what = "--record keeps figures of weights" if options["record"] else "search takes weights"
         raise SeesayError(f"{what} as they are, not with --set", allowed="one of them")
     alone = ("k", "m") if options["ensemble"] else ("choose_on", "k", "m")
     if not options["references"] and (asked := [name for name in alone if options[name]]):
         raise SeesayError(
-            f"--{asked[0].replace('_', '-')} is for reranking, which needs captioned pictures",
+            f"--{asked[0].replace('_', '-')} is for reranking, which needs captioned photos",
             hint="--references DATA",
         )
+    if lone := [name for name in ("measure", "records") if options[name]]:
+        raise SeesayError(f"--{lone[0]} is for a paper", hint=f"seesay evaluate --paper mrnn --{lone[0]}")
     if options["normalise"] not in (None, *NORMALISATIONS):
         raise SeesayError(f"there is no normalisation {options['normalise']!r}", allowed=NORMALISATIONS)

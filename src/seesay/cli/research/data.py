@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from seesay.cli.options import AsJson, Collection, Images
+from seesay.system.names import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,7 +73,7 @@ def _print(report: "Report", console: "Console") -> None:
     from rich.text import Text
 
     if report.readable:
-        table = Table(title=Text(f"{_printable(report.name)}: {report.kind}"), title_justify="left", show_header=False)
+        table = Table(title=Text(f"{printable(report.name)}: {report.kind}"), title_justify="left", show_header=False)
         table.add_column("what")
         table.add_column("how many", justify="right")
         table.add_column("remark")
@@ -80,14 +81,9 @@ def _print(report: "Report", console: "Console") -> None:
             table.add_row(*map(Text, row))
         console.print(table)
     for line in _lines(report):
-        console.print(Text(_printable(line)), soft_wrap=True)
+        console.print(Text(printable(line)), soft_wrap=True)
     verdict = "nothing is missing or broken" if report.ok else "something is missing or broken"
     console.print(Text(verdict, "green" if report.ok else "red"))
-
-
-def _printable(text: str) -> str:
-    """File names and broken files may hold anything, escape sequences for the terminal among it."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def _rows(report: "Report") -> Iterator[tuple[str, str, str]]:

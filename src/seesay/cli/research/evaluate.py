@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seesay.cli.options import Images, OverwriteFolder, Ray
+from seesay.system import ranges
+
 if TYPE_CHECKING:
     from seesay.evaluation.tasks.base import Request
 
 
 def evaluate(
     context: typer.Context,
-    data: Annotated[str, typer.Option("--data", "-d", help="A collection: a path or a name under SEESAY_DATA.")],
+    data: Annotated[
+        str | None, typer.Option("--data", "-d", help="A collection: a path or a name under SEESAY_DATA.")
+    ] = None,
     weights: Annotated[
         str | None,
         typer.Argument(metavar="WEIGHTS", help="Weights by name or folder (seesay models), or 'shipped'."),
     ] = None,
     split: Annotated[str, typer.Option(help="train, dev, test, or all.")] = "test",
-    images: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder of the pictures, where they lie elsewhere.")
-    ] = None,
+    images: Images = None,
     task: Annotated[
         str | None,
         typer.Option(
@@ -34,13 +37,18 @@ def evaluate(
         str, typer.Option(help="full, 1k, 5-fold (five times 1,000 images, averaged) or 5k.")
     ] = "full",
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="A quick look at N images instead of a protocol.")
+        int | None, typer.Option(min=1, max=ranges.COUNT, metavar="N", help="A quick look at N images.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Draw the images of a protocol at random; else the first are taken.")
+        int | None,
+        typer.Option(min=0, max=ranges.SEED, help="Draw the images of a protocol at random (default: the first)."),
     ] = None,
     beam: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Captions: width of the beam, 1 for greedy.")
+        int | None,
+        typer.Option(
+            min=1, max=ranges.BEAM, metavar="N",
+            help="Captions: width of the beam; 1 is greedy, without rules of length or repetition.",
+        ),
     ] = None,
     references: Annotated[
         str | None, typer.Option(metavar="DATA", help="Captions: rerank by consensus with its training images.")
@@ -49,10 +57,18 @@ def evaluate(
         str | None,
         typer.Option(metavar="SPLIT", help="Choose k and m of reranking, or an ensemble, on this split of --data."),
     ] = None,
-    k: Annotated[int | None, typer.Option("--k", min=1, help="Reranking: neighbours whose captions count.")] = None,
-    m: Annotated[int | None, typer.Option("--m", min=1, help="Reranking: captions that the mean is over.")] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", min=1, max=ranges.COUNT, help="Reranking: how many similar photos count.")
+    ] = None,
+    m: Annotated[
+        int | None, typer.Option("--m", min=1, max=ranges.COUNT, help="Reranking: how many of their captions count.")
+    ] = None,
     normalise: Annotated[
         str | None, typer.Option(help="Retrieval by a captioner: marginal, mean-image or none.")
+    ] = None,
+    softmax: Annotated[
+        str | None,
+        typer.Option(help="Retrieval by m-RNN: exact (default), or logits, which is fast and approximate."),
     ] = None,
     ensemble: Annotated[
         str | None,
@@ -64,14 +80,30 @@ def evaluate(
         str | None, typer.Option(metavar="DATA", help="Boxes of phrases for tasks about places: flickr30k_entities.")
     ] = None,
     page: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write a page on which words light their regions.")
+        Path | None, typer.Option(metavar="DIR", help="Write a web page that shows the region of each word.")
     ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="config.KEY=VALUE", help="Measure with another value of the configuration."),
     ] = None,
-    ray: Annotated[
-        str | None, typer.Option(metavar="local|auto", help="Compare all pairs on a Ray cluster: one here, or any.")
+    ray: Ray = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="torch|runtime", help="Measure the model in torch, or the graphs that people use."
+        ),
+    ] = "torch",
+    paper: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Print the tables and claims of a paper with our figures: mrnn, hmlstm, dvsa, smlstm, identifier.",
+        ),
+    ] = None,
+    measure: Annotated[bool, typer.Option("--measure", help="With --paper: measure its claims anew first.")] = False,
+    records: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --paper: the folder of results. Default: that of the source tree."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -80,58 +112,83 @@ def evaluate(
             help="Folder of the report and the plots. Default: seesay-report/WEIGHTS-DATA-SPLIT; with --json, none.",
         ),
     ] = None,
+    overwrite: OverwriteFolder = False,
     record: Annotated[bool, typer.Option("--record", help="Keep the figures with the weights, in their card.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, and nothing else.")] = False,
 ) -> None:  # fmt: skip
-    """Measure how well weights find sentences for images and images for sentences, write captions, and find places.
+    """Measure how well weights find sentences for images and images for sentences, write captions, and find regions.
 
     Prints the papers' own rows for the same data with ours underneath, and writes report.json, report.md and what
     belongs to a task: recall.png, ranks.png, captions.json, reliability.png. Features are computed where they are not
     stored yet; with stored ones a joint embedding takes seconds. A captioner's likelihoods of all pairs take many
     minutes: --limit 100 is a quick look. `shipped` with --task search measures what `seesay search` does; without a
-    task, the ensemble that ships. Weights that know regions also write a page to browse (--page).
+    task, the ensemble that ships. Weights that know regions also write a page to browse (--page). --paper shows what
+    became of each table, figure and claim of a paper, from what is recorded.
 
     \b
     Examples:
         seesay evaluate vse -d flickr8k
         seesay evaluate mrnn -d flickr8k --task captions --references flickr8k
         seesay evaluate --ensemble shipped -d flickr8k --json
+        seesay evaluate --paper smlstm
     """
+    if paper is not None:
+        from seesay.cli.research.papers import show_paper
+
+        show_paper(dict(context.params))
+        return
+
     from seesay import data as collections
     from seesay.cli.ensembles import evaluate_together, name_members
     from seesay.cli.progress import progress_bar
-    from seesay.cli.reporting import finish, require_writable
-    from seesay.cli.research.checks import SHIPPED, read_changes, refuse_contradictions, require_weights, what_ships
+    from seesay.cli.reporting import finish
+    from seesay.cli.research.checks import (
+        SHIPPED,
+        read_changes,
+        refuse_contradictions,
+        require_data,
+        require_weights,
+        what_ships,
+    )
+    from seesay.engines import ENGINES
+    from seesay.errors import SeesayError
     from seesay.evaluation.ensembles import describe_ensemble
     from seesay.evaluation.protocols import find_protocol, read_measured
     from seesay.evaluation.report import build_report, figures_to_record
     from seesay.evaluation.tasks import TASKS, choose_tasks
     from seesay.evaluation.tasks.base import Request, abilities
     from seesay.models import pretrained
+    from seesay.models.ensemble import find_ensemble
+    from seesay.system.results import check_result_folder
 
     command = _command_line(context)
     if weights == SHIPPED:
         weights, ensemble, task = what_ships(task, ensemble)
     options = {**context.params, "ensemble": ensemble, "task": task}
     refuse_contradictions(options)
+    if engine not in ENGINES:
+        raise SeesayError(f"there is no engine {engine!r}", allowed=ENGINES)
     wanted = find_protocol(f"limit-{limit}" if limit else protocol).name
     together = name_members(weights, ensemble) if ensemble is not None else None
+    kept_with = find_ensemble(str(ensemble)) if together is not None and record else None
     if together is not None:
         weights = together[0] if isinstance(together, list) else together.members[0].name
     about = pretrained.find(require_weights(weights))
-    whole = collections.load(data, images=images)
+    whole = collections.load(require_data(data), images=images)
     collection = whole if split == "all" else whole.split(split)
     dev = whole.split(choose_on) if choose_on else None
     others = collections.load(references) if references else None
     folder = output
     if folder is None and not as_json:
         folder = Path("seesay-report") / f"{about.name}-{collection.name}-{split}"
-    for place in (folder, page):
+    for place, holds in ((folder, ("report.json", "report.md")), (page, ("index.html", "alignments.js"))):
         if place is not None:
-            require_writable(place)
+            check_result_folder(place, holds=holds, overwrite=overwrite)
     if together is not None:
         chosen, found = evaluate_together(together, whole, collection, wanted, options)
         report = build_report([found], about, collection, split, command=command)
+        if kept_with is not None:
+            pretrained.record_figures(kept_with.folder, *figures_to_record(report, kept_with.figures))
         finish(report | {"model": describe_ensemble(chosen)}, [TASKS["retrieval"]], [found], folder, as_json)
         if folder is not None:
             chosen.write(folder / "ensemble")
@@ -139,13 +196,13 @@ def evaluate(
     bar = partial(progress_bar, quiet=as_json)
     request = Request(
         about, collection, split, wanted, seed, read_changes(changes), entities, others, dev, beam, k, m, normalise,
-        ray, bar,
+        softmax, ray, bar, engine,
     )  # fmt: skip
     tasks = choose_tasks(request, task, options)
     # Everything about a captioner takes long enough for a bar of its own.
     if any(each.needs_model for each in tasks) and "captions" in abilities(request.model):
         with bar(f"features of {collection.name}", "photos") as on_progress:
-            read_measured(request.model, collection, find_protocol(wanted), seed=seed, on_progress=on_progress)
+            read_measured(request.answers, collection, find_protocol(wanted), seed=seed, on_progress=on_progress)
     evaluations = [found for each in tasks for found in each.measure(request)]
     if page is not None:
         _write_page(request, page)
@@ -153,12 +210,15 @@ def evaluate(
     report = build_report(evaluations, about, collection, split, how=how, command=command)
     if changes:
         report["model"]["set"] = changes
+    if engine != "torch":
+        report["model"]["engine"] = engine
     if record:
         pretrained.record_figures(about.folder, *figures_to_record(report, about.figures))
     finish(report, tasks, evaluations, folder, as_json)
 
 
-_NOT_MEASURED = ("output", "record", "page", "as_json")  # options that say where figures go, and not which
+# Options that say where figures go, and not which.
+_NOT_MEASURED = ("output", "overwrite", "record", "page", "as_json", "measure")
 
 
 def _write_page(request: "Request", page: Path) -> None:
@@ -177,7 +237,8 @@ def _command_line(context: typer.Context) -> str:
     for parameter in context.command.params:
         name = str(parameter.name)
         value = given.get(name)
-        if (not value and value != 0) or name in ("weights", *_NOT_MEASURED) or (name == "protocol" and given["limit"]):
+        is_default = value is False or (not value and value != 0) or (name, value) == ("engine", "torch")
+        if is_default or name in ("weights", *_NOT_MEASURED) or (name == "protocol" and given["limit"]):
             continue
         for each in value if isinstance(value, list | tuple) else [value]:
             words += [parameter.opts[0], str(each)]

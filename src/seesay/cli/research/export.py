@@ -6,33 +6,47 @@ from typing import Annotated
 
 import typer
 
+from seesay.cli.options import OverwriteFolder
+
 
 def export(
     weights: Annotated[list[str], typer.Argument(metavar="WEIGHTS…", help="Trained weights, by name or folder.")],
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="DIR", help="Where a folder for each, and one for the network, go."),
-    ],
-    precision: Annotated[str, typer.Option(help="fp32, or int8 for a smaller and less exact network.")] = "fp32",
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Where copies of the weights go, with their graphs."),
+    ] = None,
+    precision: Annotated[
+        str, typer.Option(help="Of the network's weights: fp16, fp32, or int8 for a faster and less exact one.")
+    ] = "fp16",
     photos: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Photos to compare both engines on, and to fit int8 to; else the samples."),
     ] = None,
+    overwrite: OverwriteFolder = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
 ) -> None:
     """Write the graphs of trained weights for ONNX Runtime, each compared with torch before it is kept.
 
+    Searching and all that people do with photos runs on graphs. They are added to the folder of the weights, and so is
+    the image network where it is not the package's own; copies share one.
+
     \b
     Examples:
-        seesay export vse mrnn -o graphs
+        seesay export runs/flickr8k/weights
         seesay export vse -o graphs --precision int8 --photos ~/Pictures
     """
     from seesay.errors import SeesayError
     from seesay.export.exporting import export_weights
+    from seesay.models.weights import find
+    from seesay.system.results import check_result_folder
 
+    for name in weights:
+        find(name)  # a misspelt one is refused before any folder is looked through
     pictures = sorted(path for path in photos.rglob("*.jp*g") if path.is_file()) if photos else []
     if photos and not pictures:
         raise SeesayError(f"there are no photos in {photos}", allowed="a folder with .jpg files")
+    for name in weights if output else ():
+        check_result_folder(Path(output or "") / Path(name).name, holds=["config.json"], overwrite=overwrite)
     tables = {name: export_weights(name, output, precision=precision, photos=pictures) for name in weights}
     if as_json:
         typer.echo(json.dumps(tables, indent=2, ensure_ascii=False))

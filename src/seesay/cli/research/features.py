@@ -6,11 +6,18 @@ from typing import Annotated
 
 import typer
 
-from seesay.cli.options import AsJson, Collection, Images, Ray, Split, Workers
+from seesay.cli.options import AsJson, Images, Ray, Split, Workers
+from seesay.system import ranges
+from seesay.system.names import printable
 
 
 def features(
-    source: Collection,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA", help="A captioned collection: a path, or a name in SEESAY_DATA; or a folder of photos."
+        ),
+    ],
     images: Images = None,
     split: Split = "all",
     backbone: Annotated[
@@ -20,7 +27,10 @@ def features(
         Path | None, typer.Option(metavar="FILE", help="The weights of a network that comes without any: a state dict.")
     ] = None,
     size: Annotated[
-        int, typer.Option(min=0, metavar="PIXELS", help="Side of the network's input; 0 takes the network's own.")
+        int,
+        typer.Option(
+            min=0, max=ranges.SIDE, metavar="PIXELS", help="Side of the network's input; 0 takes the network's own."
+        ),
     ] = 0,
     crop: Annotated[
         str, typer.Option(metavar="NAME", help="The view of an image: squash, mirror or ten-crop.")
@@ -32,32 +42,30 @@ def features(
     ray: Ray = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute the features of all images of a collection and keep them. Stopped, it continues where it was.
+    """Compute the features of all images of a collection, or of a folder of photos, and keep them.
 
-    Every command that needs features computes those that are missing; this one does it ahead of time.
+    Stopped, it continues where it was. Every command that needs features computes those that are missing; this one does
+    it ahead of time.
 
     \b
     Examples:
         seesay features flickr8k
         seesay features flickr8k --split test --maps
+        seesay features ~/Pictures
         seesay features flickr8k --backbone vgg19 --backbone-weights vgg19.pt --crop ten-crop
     """
-    from seesay import data
     from seesay.cli.progress import progress_bar
     from seesay.images.extraction import FeatureStore, extract
     from seesay.images.features import FeatureSpec
     from seesay.system.remote import as_url
 
-    collection = data.load(source, images=images)
-    if split != "all":
-        collection = collection.split(split)
+    name, pictures, n_missing = _find_pictures(source, images, split)
     spec = FeatureSpec(backbone, size, crop, str(backbone_weights or ""))
     store = FeatureStore(spec, outputs=("pooled", "map") if maps else ("pooled",))
-    with progress_bar(f"features of {collection.name}", quiet=as_json) as on_progress:
-        done = extract(collection.images, store, workers=workers, ray=ray, on_progress=on_progress)
-    n_missing = len(collection) - len(collection.images)
+    with progress_bar(f"features of {name}", quiet=as_json) as on_progress:
+        done = extract(pictures, store, workers=workers, ray=ray, on_progress=on_progress)
     summary = {
-        "collection": collection.name,
+        "collection": name,
         "pictures": len(done.keys),
         "computed": done.n_computed,
         "failures": {str(path): why for path, why in done.failures.items()},
@@ -68,12 +76,30 @@ def features(
         typer.echo(json.dumps(summary, indent=2, ensure_ascii=False))
     else:
         typer.echo(
-            f"{len(done.keys) - len(done.failures)} pictures have features in {as_url(store.shared or store.folder)} "
+            f"{len(done.keys) - len(done.failures)} photos have features in {as_url(store.shared or store.folder)} "
             f"({done.n_computed} computed in this run)"
         )
         for path, why in done.failures.items():
-            typer.echo(f"  not usable: {path}: {why}", err=True)
+            typer.echo(f"  not usable: {printable(path)}: {printable(why)}", err=True)
         if n_missing:
-            typer.echo(f"  {n_missing} pictures of the collection do not exist here", err=True)
+            typer.echo(f"  {n_missing} photos of the collection do not exist here", err=True)
     if done.failures or n_missing:
         raise typer.Exit(1)
+
+
+def _find_pictures(source: str, images: Path | None, split: str) -> tuple[str, list[Path], int]:
+    """What the images are called, where they are, and how many of a collection's are not there."""
+    from seesay import data
+    from seesay.errors import SeesayError
+    from seesay.verbs.inputs import find_photos
+
+    try:
+        collection = data.load(source, images=images)
+    except SeesayError:
+        pictures, _ = find_photos([Path(source)]) if Path(source).is_dir() else ([], {})
+        if not pictures or split != "all":
+            raise
+        return Path(source).resolve().name, pictures, 0
+    if split != "all":
+        collection = collection.split(split)
+    return collection.name, collection.images, len(collection) - len(collection.images)

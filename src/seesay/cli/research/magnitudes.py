@@ -1,4 +1,4 @@
-"""`seesay magnitudes`: the words and regions with the longest vectors (DVSA supplement, Table 1 and Figure 1)."""
+"""`seesay magnitudes`: the words with the longest vectors and the most salient regions (DVSA, Table 1, Figure 1)."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seesay.cli.options import AsJson, Data, Images, Model, Split
+from seesay.cli.options import AsJson, Data, Images, Model, Overwrite, Split
 from seesay.cli.pictures import require_drawable
+from seesay.system import ranges
 
 if TYPE_CHECKING:
     from seesay.data import Collection
@@ -20,19 +21,23 @@ def magnitudes(
     split: Split = "test",
     images: Images = None,
     model: Model = "dvsa",
-    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="How many words of each kind.")] = 20,
+    n: Annotated[
+        int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="How many words of each kind.")
+    ] = 20,
     min_count: Annotated[
-        int, typer.Option(min=1, metavar="N", help="List words that occur at least so often.")
+        int, typer.Option(min=1, max=ranges.COUNT, metavar="N", help="List words that occur at least so often.")
     ] = 5,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw the longest and shortest regions.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw the most and least salient regions.")
     ] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """List the words with the longest and the shortest vectors, and draw the regions with such vectors.
+    """List the words with the longest and the shortest vectors, and draw the most and the least salient regions.
 
     Lengths are relative to the average word of the sentence. Words for visible things should be long and function words
-    short. The rank correlation of length and inverse document frequency (idf) is printed too.
+    short. The rank correlation of length and inverse document frequency (idf) is printed too. A region is salient by
+    the length of its vector; for weights that learned only directions of regions, by the word that fits it best.
 
     \b
     Examples:
@@ -40,16 +45,17 @@ def magnitudes(
         seesay magnitudes -d flickr8k --split dev -n 40 -o regions.png
     """
     from seesay import data as collections
+    from seesay.engines import answering
     from seesay.errors import SeesayError
     from seesay.grounding.magnitudes import spearman, word_magnitudes
     from seesay.models.aligner import load_aligner
 
     if output is not None:
-        require_drawable(output)
+        require_drawable(output, data, images, overwrite=overwrite)
     collection = collections.load(data, images=images)
     collection = collection if split == "all" else collection.split(split)
     aligner = load_aligner(model)
-    rows = word_magnitudes(aligner, collection.sentences, min_count=min_count)
+    rows = word_magnitudes(answering(aligner), collection.sentences, min_count=min_count)
     if len(rows) < 2:
         raise SeesayError(
             f"{len(rows)} words of {collection.name} are known and occur {min_count} times", hint="--min-count 1"
@@ -67,11 +73,13 @@ def magnitudes(
 
 
 def _draw(output: Path, aligner: "Aligner", collection: "Collection", n: int, *, quiet: bool) -> None:
-    """The longest regions in the upper rows, the shortest in the lower ones, at most one of a picture in each."""
-    import torch
+    """The most salient regions in the upper rows, the least in the lower ones, at most one of a photo in each."""
+    import numpy as np
 
     from seesay.cli.progress import progress_bar
     from seesay.drawing.sheets import Cell, draw_sheet, save_picture
+    from seesay.engines import answering
+    from seesay.grounding.heat import region_saliences
     from seesay.images.crops import cut_out
     from seesay.images.extraction import features_of
     from seesay.images.io import open_image
@@ -79,16 +87,15 @@ def _draw(output: Path, aligner: "Aligner", collection: "Collection", n: int, *,
     paths = collection.images
     with progress_bar(f"features of {collection.name}", quiet=quiet) as on_progress:
         table = features_of(paths, aligner.feature_spec, aligner.outputs, on_progress=on_progress)
-    with torch.inference_mode():
-        parts = [table.rows(range(start, min(start + 256, len(table)))) for start in range(0, len(table), 256)]
-        lengths = torch.cat([aligner.encode_regions(part, aligner.boxes).norm(dim=-1) for part in parts])  # (n, N)
+    parts = [table.arrays(range(start, min(start + 256, len(table)))) for start in range(0, len(table), 256)]
+    saliences = np.concatenate([region_saliences(answering(aligner), part, aligner.boxes) for part in parts])  # (n, N)
     columns = min(10, n, len(paths))
     cells, labels = [], []
-    for name, sign in (("longest", 1), ("shortest", -1)):
-        best, region = (sign * lengths).max(1)
-        order = best.argsort(descending=True, stable=True)[: columns * max(1, n // columns)].tolist()
+    for name, sign in (("most salient", 1), ("least salient", -1)):
+        best, region = (sign * saliences).max(1), (sign * saliences).argmax(1)
+        order = np.argsort(-best, kind="stable")[: columns * max(1, n // columns)].tolist()
         pictures = [cut_out(open_image(paths[place]), aligner.boxes[region[place]]) for place in order]
-        notes = [f"{float(lengths[place, region[place]]):.2f}" for place in order]
+        notes = [f"{float(saliences[place, region[place]]):.2f}" for place in order]
         cells += [Cell(picture, "", note) for picture, note in zip(pictures, notes, strict=True)]
         labels += [name, *[""] * (len(order) // columns - 1)]
     sheet = draw_sheet(cells, columns, row_labels=labels, width=140, shape=1.0, crop=True)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seesay.cli.options import AsJson
+from seesay.cli.options import AsJson, OverwriteFolder
+from seesay.system import ranges
 
 if TYPE_CHECKING:
     from seesay.training.loop import Event
@@ -23,15 +24,16 @@ def train(
         Path | None,
         typer.Option("--output", "-o", metavar="DIR", help="The folder of the run. Default: runs/NAME."),
     ] = None,
+    overwrite: OverwriteFolder = False,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start again instead of continuing from the checkpoint.")
     ] = False,
     threads: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Threads of PyTorch; 0 means one for each core.")
+        int, typer.Option(min=0, max=ranges.THREADS, metavar="N", help="Threads of PyTorch; 0 means one for each core.")
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Train a model by a recipe. Stopped, the same command continues from the last checkpoint.
+    """Train a model by a recipe. The same command continues a stopped run.
 
     The folder of the run gets the log, the checkpoint and `weights/`, which `seesay evaluate` and `seesay match -m`
     take.
@@ -41,9 +43,12 @@ def train(
         seesay train recipes/vse-flickr8k.toml
         seesay train recipes/vse-flickr8k.toml --set stop.epochs=5 --set seed=2 -o runs/quick
     """
+    from seesay.system.results import check_result_folder
     from seesay.training.recipe import read_recipe
 
     described = read_recipe(recipe, settings or [])
+    run_dir = output or Path("runs") / described.name
+    check_result_folder(run_dir, holds=["recipe.toml"], overwrite=overwrite)
 
     import torch
 
@@ -56,7 +61,6 @@ def train(
 
     if threads:
         torch.set_num_threads(threads)
-    run_dir = output or Path("runs") / described.name
     is_first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun started, the one that speaks
     with progress_bar("features", quiet=as_json or not is_first) as on_progress:
         task = prepare(described, on_progress=on_progress)
@@ -74,6 +78,7 @@ def train(
     elif is_first:
         for key, report in weights.figures.items():
             typer.echo(f"{key}: {summarise(report)}; the weights are in {weights.folder}")
+        typer.echo(f"seesay: to search and caption with them: seesay export {weights.folder}", err=True)
     leave(0)
 
 

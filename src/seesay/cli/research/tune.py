@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seesay.cli.options import Images, Overwrite
+from seesay.cli.pictures import require_free
+from seesay.system import ranges
+
 if TYPE_CHECKING:
     from seesay.models.weights import Weights
     from seesay.training.finishing.recording import Change
-    from seesay.training.finishing.steps import Proposal, Request
+    from seesay.training.finishing.requests import Proposal, Request
 
 
 def tune(
@@ -19,17 +23,15 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="STEP",
-            help="hubness, calibration, cascade, captions, ensemble, grounding, tags or prune; repeatable.",
+            help="hubness, calibration, cascade, captions, confidence, ensemble, grounding, presence, tags or prune; "
+            "repeatable.",
         ),
     ] = None,
     data: Annotated[
         list[str] | None,
         typer.Option(metavar="DATA", help="A collection whose dev split chooses (flickr8k); repeatable for tags."),
     ] = None,
-    images: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where the images of a collection lie that has none beside it."),
-    ] = None,
+    images: Images = None,
     entities: Annotated[
         str, typer.Option(metavar="DATA", help="Flickr30k Entities, for noun phrases and boxes.")
     ] = "flickr30k_entities",
@@ -39,9 +41,12 @@ def tune(
     members: Annotated[
         str, typer.Option(metavar="NAMES", help="ensemble: its members; makes the folder WEIGHTS where there is none.")
     ] = "",
-    centres: Annotated[int, typer.Option(min=1, metavar="N", help="hubness: cluster centres on each side.")] = 128,
+    centres: Annotated[
+        int, typer.Option(min=1, max=ranges.RESULTS, metavar="N", help="hubness: cluster centres on each side.")
+    ] = 128,
     min_count: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="prune: drop words that training saw fewer times.")
+        int | None,
+        typer.Option(min=1, max=ranges.COUNT, metavar="N", help="prune: drop words that training saw fewer times."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="prune: the folder of the pruned weights.")
@@ -49,16 +54,18 @@ def tune(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all figures that led to the choices here, as JSON.")
     ] = None,
+    overwrite: Overwrite = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change and change nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what changed as JSON.")] = False,
 ) -> None:
     """Choose on dev data what trained weights need besides themselves, and write it into their folder.
 
     Every step chooses one table of config.json and says what it changed: the hubness of an embedding; how much a later
-    stage of search counts (cascade); how scores become probabilities (calibration); how captions are written; how words
-    become boxes (grounding); how much tags count; the weights of an ensemble. Without --only all steps that the weights
-    can use are run. With every table stand the data, the date, the version, and the digests of all weights that it was
-    chosen beside; it is refused later where one of these has changed.
+    stage of search counts (cascade); how scores become probabilities (calibration); how captions are written, and
+    when they are unsure (confidence); how words become boxes (grounding), and when there is nothing to draw a box
+    around (presence); how much tags count; the weights of an ensemble. Without --only all steps that the weights
+    can use are run. A table is kept with the data, the date, the version, and the digests of all weights that it was
+    chosen with; it is refused if one of these weights has changed since.
 
     \b
     Examples:
@@ -68,9 +75,15 @@ def tune(
         seesay tune runs/hmlstm/weights --only prune --min-count 8 -o pruned
     """
     from seesay.models.weights import find
+    from seesay.system.files import replace_atomically
+    from seesay.system.results import MARK, check_result_folder
     from seesay.training.finishing.recording import compare, record
     from seesay.training.finishing.steps import PROPOSERS, SPLIT
 
+    if report is not None:
+        require_free(report, Path(weights) / "config.json", *(data or ()), overwrite=overwrite)
+    if output is not None:
+        check_result_folder(output, holds=["config.json", "model.safetensors"], overwrite=overwrite)
     steps = _choose_steps(weights, only or [], members)
     if "prune" in steps:
         _prune(weights, steps, min_count, output, dry_run, as_json)
@@ -95,8 +108,9 @@ def tune(
             )  # fmt: skip
         told.append(_tell(step, proposal, change, time.monotonic() - start, dry_run, as_json))
     if report is not None:
-        report.parent.mkdir(parents=True, exist_ok=True)
-        report.write_text(json.dumps({"weights": about.name, "steps": told}, indent=2) + "\n", encoding="utf-8")
+        written = {"software": MARK, "weights": about.name, "steps": told}
+        with replace_atomically(report) as temporary:
+            temporary.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
     if as_json:
         told = [{key: value for key, value in each.items() if key != "figures"} for each in told]
         typer.echo(json.dumps({"weights": about.name, "written": not dry_run, "steps": told}, indent=2))
@@ -127,7 +141,7 @@ def _request(
     from seesay.library.indexing.encoding import likeliest_tags
     from seesay.library.tag_names import classes_named
     from seesay.text.function_words import content_words
-    from seesay.training.finishing.steps import QueryWords, Request
+    from seesay.training.finishing.requests import QueryWords, Request
 
     def names(given: str) -> tuple[str, ...]:
         return tuple(name.strip() for name in given.split(",") if name.strip())

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seesay.cli.messages import warn
-from seesay.cli.options import AsJson, Model, Photos
+from seesay.cli.options import AsJson, Model, Overwrite, Photos
+from seesay.cli.pictures import require_free
+from seesay.system import ranges
+from seesay.system.names import printable
 
 if TYPE_CHECKING:
     from seesay.captioning.settings import Sampling
@@ -21,21 +24,39 @@ if TYPE_CHECKING:
 def caption(
     photos: Photos,
     model: Model = "mrnn",
-    n_best: Annotated[int, typer.Option("--n-best", "-n", min=1, metavar="N", help="Captions for each photo.")] = 1,
+    n_best: Annotated[
+        int, typer.Option("--n-best", "-n", min=1, max=ranges.BEAM, metavar="N", help="Captions for each photo.")
+    ] = 1,
     start: Annotated[str, typer.Option(metavar="WORDS", help='First words of the captions, such as "a man in".')] = "",
     max_length: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Words at which a caption is cut.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1, max=ranges.LENGTH, metavar="N", help="Words at which a caption is cut.", show_default=False
+        ),
     ] = None,
-    beam: Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of the beam search; 1 is greedy.")] = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Sample the words instead of searching the best.")] = False,
+    beam: Annotated[
+        int | None, typer.Option(min=1, max=ranges.BEAM, metavar="N", help="Width of the beam search; 1 is greedy.")
+    ] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Sample the words instead of searching for the best caption.")
+    ] = False,
     temperature: Annotated[
-        float | None, typer.Option(metavar="T", help="With --sample: below 1 likely words come more often.")
+        float | None,
+        typer.Option(
+            min=ranges.TEMPERATURE[0],
+            max=ranges.TEMPERATURE[1],
+            callback=ranges.require_finite,
+            metavar="T",
+            help="With --sample: below 1 likely words come more often.",
+        ),
     ] = None,
     top_k: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="With --sample: only among the N most likely words.")
+        int | None,
+        typer.Option(min=0, max=ranges.COUNT, metavar="N", help="With --sample: only among the N most likely words."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="With --sample: the same seed gives the same captions.")
+        int | None,
+        typer.Option(min=0, max=ranges.SEED, metavar="N", help="With --sample: the same seed gives the same captions."),
     ] = None,
     references: Annotated[
         str | None,
@@ -46,10 +67,12 @@ def caption(
         typer.Option("--rerank/--no-rerank", help="Prefer what people wrote about similar photos."),
     ] = True,
     k: Annotated[
-        int | None, typer.Option("--k", min=1, metavar="N", help="Reranking: how many similar photos count.")
+        int | None,
+        typer.Option("--k", min=1, max=ranges.COUNT, metavar="N", help="Reranking: how many similar photos count."),
     ] = None,
     m: Annotated[
-        int | None, typer.Option("--m", min=1, metavar="N", help="Reranking: how many of their captions count.")
+        int | None,
+        typer.Option("--m", min=1, max=ranges.COUNT, metavar="N", help="Reranking: how many of their captions count."),
     ] = None,
     metric: Annotated[
         str | None, typer.Option(metavar="NAME", help="Reranking: similarity of captions, cider or bleu.")
@@ -57,6 +80,7 @@ def caption(
     coco: Annotated[
         Path | None, typer.Option("--coco", metavar="FILE", help="Write the best captions as a COCO result file.")
     ] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Write captions for photos.
@@ -65,7 +89,8 @@ def caption(
     similar photos of the collection come first. Its features are computed once and kept.
 
     Several captions (--n-best) are printed with their log probability and, where they are reranked, their consensus
-    score. Settings that are not given are those chosen for the weights.
+    score. Settings that are not given are those chosen for the weights. A caption is marked (unsure) where more of its
+    words are expected to be wrong than right, if that has been measured for the weights.
 
     \b
     Examples:
@@ -87,6 +112,8 @@ def caption(
     from seesay.verbs.captions import caption as write
     from seesay.verbs.inputs import find_photos
 
+    if coco is not None:
+        require_free(coco, *photos, references, overwrite=overwrite)
     paths, failures = find_photos(photos)
     if coco is not None:
         _require_different_ids(paths)
@@ -96,8 +123,6 @@ def caption(
         bars=partial(progress_bar, quiet=as_json),
     )  # fmt: skip
     found = replace(found, failures={**{str(path): why for path, why in failures.items()}, **found.failures})
-    if found.images and rerank and references is None and not sample:
-        warn([_NOT_RERANKED])
     warn(found.warnings)
     if coco is not None:
         _write_coco(coco, found)
@@ -105,13 +130,9 @@ def caption(
         typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:
         _print_sentences(found, is_one=paths == photos and len(photos) == 1)
-        warn(found.failures.values())
+        warn(map(printable, found.failures.values()))
     if found.failures:
         raise typer.Exit(1)
-
-
-_NOT_RERANKED = """the captions are not reranked: there is no captioned collection to compare them with
-  try: --references DATA with a collection such as Flickr8K or a table of your own, or --no-rerank"""
 
 
 def _read_sampling(
@@ -141,15 +162,18 @@ def _refuse_alone(options: dict[str, object], needed: str) -> None:
 
 
 def _print_sentences(found: "Captions", *, is_one: bool) -> None:
+    from seesay.verbs.captions import say_caption
+
     for image in found:
         if len(image.captions) == 1:
-            typer.echo(image.text if is_one else f"{image.name}: {image.text}")
+            said = say_caption(image.captions[0])
+            typer.echo(said if is_one else f"{printable(image.name)}: {said}")
             continue
         if not is_one:
-            typer.echo(f"{image.name}:")
+            typer.echo(f"{printable(image.name)}:")
         for each in image.captions:
             agreement = "" if each.consensus is None else f"  {each.consensus:7.3f}"
-            typer.echo(f"{each.log_prob:8.2f}{agreement}  {each.text}")
+            typer.echo(f"{each.log_prob:8.2f}{agreement}  {say_caption(each)}")
 
 
 def _write_coco(path: Path, found: "Captions") -> None:
@@ -161,7 +185,7 @@ def _write_coco(path: Path, found: "Captions") -> None:
 
 
 def coco_id(photo: Path) -> int | str:
-    """The number that COCO gives a picture, by its file name; the whole name of a picture that is not named so.
+    """The number that COCO gives a photo, by its file name; the whole name of a photo that is not named so.
 
     Example:
         >>> [coco_id(Path(name)) for name in ("COCO_val2014_000000391895.jpg", "000000391895.jpg", "dog_2.jpg")]
@@ -177,7 +201,7 @@ def _require_different_ids(photos: list[Path]) -> None:
     twice = [name for name, count in Counter(map(coco_id, photos)).items() if count > 1]
     if twice:
         raise SeesayError(
-            f"several pictures would be {twice[0]!r} in a COCO result file",
-            allowed="pictures of different names",
+            f"several photos would be {twice[0]!r} in a COCO result file",
+            allowed="photos of different names",
             hint="one folder after the other, each with a file of its own",
         )

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seesay.cli.options import Overwrite
+from seesay.cli.pictures import require_drawable
+
 if TYPE_CHECKING:
     from seesay.library.library import Library
     from seesay.library.types import Photo
-    from seesay.web.photo_models import PhotoModels
+    from seesay.verbs.photos import PhotoModels
 
 QUERIES = ("a cup of coffee on a table", "a close up of a cat", "espresso")
 CAPTIONED = ("cat.jpg", "coffee.jpg", "photographer.jpg")
@@ -22,6 +25,7 @@ def demo(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Draw the regions of the words: PNG, JPEG or WebP."),
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Search, caption and explain the sample photos that come with seesay. Nothing is kept.
 
@@ -35,10 +39,12 @@ def demo(
     import seesay
     from seesay.cli.progress import progress_when_needed
     from seesay.library.library import Library
-    from seesay.web.photo_models import PhotoModels
+    from seesay.verbs.photos import PhotoModels
 
+    if output is not None:
+        require_drawable(output, overwrite=overwrite)
     samples = Path(seesay.__file__).parent / "samples"
-    with TemporaryDirectory(prefix="seesay-demo-") as folder, Library(folder, model="vse") as library:
+    with TemporaryDirectory(prefix="seesay-demo-") as folder, Library(folder) as library:
         with progress_when_needed("indexing the sample photos", quiet=False) as on_progress:
             done = library.index(samples, on_progress=on_progress)
         typer.echo(f"{done.n_found} sample photos in {samples}")

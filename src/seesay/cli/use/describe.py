@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seesay.cli.options import AsJson, Model, Photo, Regions
-from seesay.cli.pictures import require_drawable
+from seesay.cli.messages import warn
+from seesay.cli.options import AsJson, Model, Overwrite, Photo, Regions
+from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable
+from seesay.system import ranges
+from seesay.system.names import printable
 
 if TYPE_CHECKING:
     from seesay.verbs.descriptions import Description
@@ -21,9 +24,17 @@ def describe(
         typer.Option("--box", "-b", metavar="X,Y,W,H", help="A region of your own, in pixels. Repeatable."),
     ] = None,
     model: Model = "dvsa-captions",
-    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Salient regions, at most.")] = 5,
+    n: Annotated[
+        int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Salient regions, at most.")
+    ] = 5,
     phrases: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Phrases for each region, where they are found and not written.")
+        int,
+        typer.Option(
+            min=1,
+            max=ranges.RESULTS,
+            metavar="N",
+            help="Phrases for each region, where they are found and not written.",
+        ),
     ] = 3,
     salience: Annotated[
         str, typer.Option(metavar="WEIGHTS", help="Weights that choose the salient regions and the phrases that fit.")
@@ -38,6 +49,7 @@ def describe(
             help="Where to draw. Default: PHOTO-described.png; with --json nowhere.",
         ),
     ] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Describe the salient regions of a photo, or regions of your own.
@@ -56,18 +68,20 @@ def describe(
     from seesay.images.proposals import searched
 
     if output is None and not as_json:
-        output = Path(f"{photo.stem}-described.png")
+        output = drawn_beside(photo, "described")
     if output is not None:
-        require_drawable(output)
+        require_drawable(output, photo, overwrite=overwrite)
     searched(regions)
 
     from seesay.verbs.descriptions import describe as find
     from seesay.verbs.descriptions import require_able
 
     require_able(model)
-    size = open_image(photo).size
+    source = read_stdin(photo)
+    size = open_image(source).size
     own = [_read_box(text, size) for text in box or ()]
-    found = find(photo, own, model=model, n=n, n_phrases=phrases, salience=salience, regions=regions)
+    found = find(source, own, model=model, n=n, n_phrases=phrases, salience=salience, regions=regions)
+    warn(found.warnings)
     if output is not None:
         from seesay.drawing.sheets import save_picture
 
@@ -77,7 +91,7 @@ def describe(
         typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
     else:
         _print_table(found)
-        typer.echo(f"drawn in {output}", err=True)
+        typer.echo(f"drawn in {printable(output or '')}", err=True)
 
 
 def _read_box(text: str, size: tuple[int, int]) -> "Box":
@@ -85,7 +99,7 @@ def _read_box(text: str, size: tuple[int, int]) -> "Box":
     from seesay.errors import SeesayError
 
     photo_width, photo_height = size
-    allowed = f"left,top,width,height in pixels, inside the {photo_width} x {photo_height} of the picture"
+    allowed = f"left,top,width,height in pixels, inside the {photo_width} x {photo_height} of the photo"
     try:
         x, y, width, height = (float(part) for part in text.split(","))
     except ValueError as error:

@@ -2,18 +2,21 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seesay.cli.pictures import require_drawable
+from seesay.cli.messages import warn
+from seesay.cli.options import Exact, Overwrite, Photo
+from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable
+from seesay.system.names import printable
 
 if TYPE_CHECKING:
     from seesay.explainers.explanation import Explanation
 
 
 def explain(
-    photo: Annotated[Path, typer.Argument(metavar="PHOTO", help="A photo.")],
+    photo: Photo,
     sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="A sentence about it.")],
     method: Annotated[
         str | None,
@@ -37,14 +40,16 @@ def explain(
             "--output", "-o", metavar="FILE", help="Where to draw: PHOTO-explain.png here, or with --json nowhere."
         ),
     ] = None,
+    overwrite: Overwrite = False,
+    exact: Exact = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON: words with weights, maps as rows of numbers.")
     ] = False,
 ) -> None:
     """Show what a match rests on: heat on the photo, weights on the words.
 
-    Excitation follows back what has excited the match score of an identifier; contrastive subtracts what has excited
-    the negated score. Alignment shows where the vector of each word fits the photo. Attention shows where sm-LSTM
+    Excitation traces the match score of an identifier back to words and places; contrastive subtracts the trace of the
+    negated score. Alignment shows where the vector of each word fits the photo. Attention shows where sm-LSTM
     attends at each of its steps, with the two most attended words.
 
     \b
@@ -53,54 +58,34 @@ def explain(
         seesay explain photo.jpg "a red ball" --method alignment -o why.png
         seesay explain photo.jpg "a red ball" --method attention --json
     """
-    from seesay.errors import SeesayError
-    from seesay.explainers.explaining import explain as find
-    from seesay.explainers.registry import choose_explainer, default_weights, explainer_names, find_explainer
-    from seesay.images.io import open_image
-    from seesay.models.pretrained import load
+    from seesay.verbs.explanations import explain as find
 
-    chosen = model or default_weights(method)
     if output is None and not as_json:
-        output = Path(f"{photo.stem}-explain.png")
+        output = drawn_beside(photo, "explain")
     if output is not None:
-        require_drawable(output)
-    picture = open_image(photo)
-    matcher = load(chosen)
-    explainer = choose_explainer(matcher, method)
-    if beside is not None and not explainer.has_steps:
-        able = [name for name in explainer_names() if find_explainer(name).has_steps]
-        raise SeesayError("--beside draws the steps of two models", allowed=f"with --method {' or '.join(able)}")
-    found = find(matcher, matcher.features([picture]), sentence, explainer.name)
-    if not any(word in matcher.tokenizer for word in found.words):
-        typer.echo(f"seesay: {chosen} knows no word of {sentence!r}: its weights mean nothing", err=True)
-    rows = [(matcher, found)]
-    if beside is not None:
-        other = load(beside)
-        rows.append((other, find(other, other.features([picture]), sentence, explainer.name)))
+        require_drawable(output, photo, overwrite=overwrite)
+    source = read_stdin(photo)
+    found = find(source, sentence, method=method, model=model, exact=exact)
+    warn(found.warnings)
+    explanation = found.explanation
+    other = find(source, sentence, method=explanation.method, model=beside, exact=exact) if beside is not None else None
     if output is not None:
-        from seesay.drawing.saliency import draw_explanation, draw_steps
         from seesay.drawing.sheets import save_picture
 
-        labels = [one.weights.name for one, _ in rows if one.weights] if beside else ()
-        drawn = (
-            draw_steps(picture, [row for _, row in rows], labels, title=sentence)
-            if found.steps
-            else draw_explanation(picture, found, side=800)
-        )
-        save_picture(drawn, output)
+        save_picture(found.draw(beside=other), output)
     if as_json:
-        report: dict[str, Any] = {"model": chosen, "photo": str(photo), "sentence": sentence, **found.to_dict()}
-        if beside is not None:
-            report["beside"] = {"model": beside, **rows[1][1].to_dict()}
+        report = found.to_dict()
+        if other is not None:
+            report["beside"] = {"model": other.model, **other.explanation.to_dict()}
         typer.echo(json.dumps(report | ({"picture": str(output)} if output else {}), ensure_ascii=False))
         return
-    print_words(found)
-    for number, step in enumerate(found.steps, 1):
-        typer.echo(f"step {number}: {' · '.join(step.top(found.words))}")
-    typer.echo(f"drawn in {output}", err=True)
+    _print_words(explanation)
+    for number, step in enumerate(explanation.steps, 1):
+        typer.echo(f"step {number}: {' · '.join(step.top(explanation.words))}")
+    typer.echo(f"drawn in {printable(output or '')}", err=True)
 
 
-def print_words(found: "Explanation") -> None:
+def _print_words(found: "Explanation") -> None:
     """The words with their weights, as shares of the heaviest, in the order of the sentence."""
     from rich.console import Console
     from rich.table import Table

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seesay.cli.messages import warn
-from seesay.cli.options import AsJson, Model, Photo, Regions
-from seesay.cli.pictures import require_drawable
+from seesay.cli.options import AsJson, Exact, Model, Overwrite, Photo, Regions
+from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable
+from seesay.system import ranges
+from seesay.system.names import printable
 
 if TYPE_CHECKING:
     from seesay.verbs.grounding import Grounding
@@ -23,7 +25,9 @@ def ground(
         str, typer.Option("--sentence", "-s", metavar="SENTENCE", help="Find a box for each phrase of a sentence.")
     ] = "",
     model: Model = "dvsa",
-    n: Annotated[int, typer.Option("--n", "-n", min=1, metavar="N", help="Boxes for each phrase.")] = 1,
+    n: Annotated[
+        int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Boxes for each phrase.")
+    ] = 1,
     regions: Regions = "search-100",
     output: Annotated[
         Path | None,
@@ -31,13 +35,16 @@ def ground(
             "--output", "-o", metavar="FILE", help="Where to draw. Default: PHOTO-ground.png; with --json nowhere."
         ),
     ] = None,
+    overwrite: Overwrite = False,
     heat: Annotated[bool, typer.Option("--heat", help="Draw a heat map of the first phrase under the boxes.")] = False,
+    exact: Exact = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the boxes of phrases in a photo, and draw them.
 
-    A phrase about something that is not in the photo gets a box too. The score compares boxes of one photo only. Words
-    that the model has never learned are named. With --sentence neighbouring words that refer to the same region are
+    A phrase about something that is not in the photo is not found, where that has been measured for the weights; a
+    percentage is the probability that it is there, a plain score compares boxes of one photo only. Words that the model
+    has never learned are named. With --sentence neighbouring words that refer to the same region are
     joined to a phrase.
 
     \b
@@ -53,14 +60,15 @@ def ground(
         hint = f'seesay ground {photo} "a red ball", or seesay ground {photo} --sentence "a dog chases a red ball"'
         raise SeesayError(f"there is {what}", allowed="phrases, or --sentence", hint=hint)
     if output is None and not as_json:
-        output = Path(f"{photo.stem}-ground.png")
+        output = drawn_beside(photo, "ground")
     if output is not None:
-        require_drawable(output)
+        require_drawable(output, photo, overwrite=overwrite)
 
     from seesay.drawing.sheets import save_picture
     from seesay.verbs.grounding import ground as find
 
-    found = find(photo, phrases or (), sentence=sentence, model=model, n=n, regions=regions)
+    source = read_stdin(photo)
+    found = find(source, phrases or (), sentence=sentence, model=model, n=n, regions=regions, exact=exact)
     warn(found.warnings)
     if output is not None:
         save_picture(found.draw(heat=heat), output)
@@ -69,7 +77,7 @@ def ground(
         typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
     else:
         _print_table(found)
-        typer.echo(f"drawn in {output}", err=True)
+        typer.echo(f"drawn in {printable(output or '')}", err=True)
 
 
 def _print_table(found: "Grounding") -> None:
@@ -77,11 +85,13 @@ def _print_table(found: "Grounding") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from seesay.verbs.grounding import say_found
+
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("phrase", overflow="fold")
     for column in ("score", "left", "top", "width", "height"):
         table.add_column(column, justify="right")
     for row in found:
         edges = [Text(str(edge), style="dim") for edge in found.pixels(row)]
-        table.add_row(Text(row.phrase), Text(f"{row.score:.3f}"), *edges)
+        table.add_row(Text(row.phrase), Text(say_found(row)), *edges)
     Console().print(table)

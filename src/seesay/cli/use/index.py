@@ -1,16 +1,15 @@
 """`seesay index`: bring the library up to date with folders of photos."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from seesay.cli.messages import complain, describe
-from seesay.cli.options import AsJson, Place, Ray, Workers
+from seesay.cli.options import AsJson, PathOrAddress, Place, Ray, Workers
 from seesay.cli.progress import progress_when_needed
 from seesay.system.names import printable
-from seesay.system.remote import as_url
+from seesay.system.remote import as_path, as_url
 
 if TYPE_CHECKING:
     from seesay.library.indexing.index import Indexed
@@ -18,8 +17,10 @@ if TYPE_CHECKING:
 
 def index(
     folders: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[FOLDER…]", help="Folders of photos. Default: those that are indexed already."),
+        list[PathOrAddress] | None,
+        typer.Argument(
+            parser=as_path, metavar="[FOLDER…]", help="Folders of photos. Default: those that are indexed already."
+        ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
@@ -36,8 +37,8 @@ def index(
 ) -> None:
     """Make photos searchable: new and changed photos are encoded, deleted ones are removed from the index.
 
-    Photos are only read. Hidden files and the names in a folder's `.seesayignore` are left out. Stopped, the same
-    command continues where it was.
+    Photos are only read. Hidden files and the names in a folder's `.seesayignore` are left out. The same
+    command continues a stopped run.
 
     \b
     Examples:

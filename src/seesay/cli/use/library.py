@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from seesay.cli.messages import complain, describe
-from seesay.cli.options import AsJson, Place, Workers
+from seesay.cli.options import AsJson, PathOrAddress, Place, Workers
 from seesay.cli.progress import progress_when_needed
 from seesay.system.names import printable
-from seesay.system.remote import as_url
+from seesay.system.remote import as_path, as_url
 
 app = typer.Typer(help="See what the library of photos holds, and mend it.", no_args_is_help=True)
 
@@ -25,9 +25,23 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
         seesay library status
         seesay library status --json
     """
-    from seesay.library.indexing.places import exists
+    from seesay.library.indexing.places import exists, holds_library, library_place
     from seesay.library.library import Library
 
+    place = library_place(library)
+    if not holds_library(place):  # a look at it must not make one
+        told: dict[str, object] = {
+            "library": str(place),
+            "fingerprint": None,
+            "photos": 0,
+            "contents": 0,
+            "failures": 0,
+            "folders": [],
+        }
+        lines = f"library   {printable(str(place))}\nphotos    0 (0 different)\nunusable  0"
+        typer.echo(json.dumps(told, indent=2) if as_json else lines)
+        typer.echo("seesay: no folder is indexed yet; try: seesay index ~/Pictures", err=True)
+        return
     with Library(library) as opened:
         found = opened.status()
     if as_json:
@@ -74,7 +88,8 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
 @app.command()
 def failures(
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FOLDER…]", help="Only files below these folders.")
+        list[PathOrAddress] | None,
+        typer.Argument(parser=as_path, metavar="[FOLDER…]", help="Only files below these folders."),
     ] = None,
     library: Place = None,
     as_json: AsJson = False,
@@ -102,7 +117,10 @@ def failures(
 
 @app.command()
 def forget(
-    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER…", help="Folders, which need not exist any more.")],
+    folders: Annotated[
+        list[PathOrAddress],
+        typer.Argument(parser=as_path, metavar="FOLDER…", help="Folders, which need not exist any more."),
+    ],
     library: Place = None,
 ) -> None:
     """Remove folders from the library; the photos themselves stay where they are.
@@ -119,10 +137,41 @@ def forget(
 
 
 @app.command()
+def repair(workers: Workers = 0, library: Place = None) -> None:
+    """Remove damaged rows from the library and encode the photos that they belong to again; the rest stays.
+
+    A library on a server is kept whole by the server. A file that no longer opens needs `rebuild`.
+
+    \b
+    Examples:
+        seesay library repair
+    """
+    from seesay.errors import SeesayError
+    from seesay.library.indexing.places import exists, holds_library, library_place
+    from seesay.library.library import Library
+    from seesay.library.stores.repair import repair_rows
+
+    place = library_place(library)
+    if not isinstance(place, Path) or not holds_library(place):
+        raise SeesayError(f"there is no library in a folder {place}", hint="seesay library rebuild")
+    removed = {kind: n for kind, n in repair_rows(place).items() if n}
+    typer.echo(f"removed: {', '.join(f'{n:,} {kind}' for kind, n in removed.items()) or 'nothing'}")
+    with Library(library) as opened:
+        for folder in opened.folders():
+            if exists(folder.path):
+                with progress_when_needed(f"indexing {printable(folder.path)}", quiet=False) as on_progress:
+                    done = opened.index(folder.path, workers=workers, on_progress=on_progress)
+                typer.echo(f"{printable(folder.path)}: {describe(done)}")
+                complain(done)
+
+
+@app.command()
 def rebuild(
     folders: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[FOLDER…]", help="Folders to index, if the library is too damaged to name them."),
+        list[PathOrAddress] | None,
+        typer.Argument(
+            parser=as_path, metavar="[FOLDER…]", help="Folders to index, if the library is too damaged to name them."
+        ),
     ] = None,
     model: Annotated[
         str | None,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seesay.cli.messages import warn
-from seesay.cli.options import AsJson, Model
+from seesay.cli.options import AsJson, Exact, Model
+from seesay.system.names import printable
+from seesay.system.remote import as_path, is_remote
 
 if TYPE_CHECKING:
     from seesay.verbs.matching import Matches
@@ -20,7 +22,7 @@ def match(
             metavar="PHOTO… SENTENCE…", help="Photos and sentences in any order: the name of a file is a photo."
         ),
     ],
-    model: Model = "vse",
+    model: Model = "eye",
     ensemble: Annotated[
         str | None,
         typer.Option(
@@ -28,6 +30,7 @@ def match(
             help="Instead of one model: shipped, or the folder of an ensemble.",
         ),
     ] = None,
+    exact: Exact = False,
     as_json: AsJson = False,
 ) -> None:
     """Score every sentence against every photo, and print the best sentence of each photo first.
@@ -43,11 +46,11 @@ def match(
     """
     from seesay.errors import SeesayError
 
-    photos = [Path(thing) for thing in things if _is_photo(thing)]
+    photos = [as_path(thing) for thing in things if _is_photo(thing)]
     sentences = [thing for thing in things if not _is_photo(thing)]
     if not photos:
         raise SeesayError(
-            f"none of {', '.join(map(repr, things))} is a picture file",
+            f"none of {', '.join(map(repr, things))} is a photo file",
             hint='seesay match photo.jpg "a dog runs" "a red bus"',
         )
     if not sentences:
@@ -55,7 +58,7 @@ def match(
 
     from seesay.verbs.matching import match as score
 
-    found = score(photos, sentences, model=model, ensemble=ensemble)
+    found = score(photos, sentences, model=model, ensemble=ensemble, exact=exact)
     warn(found.warnings)
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
@@ -77,7 +80,7 @@ def _print_table(found: "Matches") -> None:
         for rank, (sentence, score, share) in enumerate(found.ranked(place)):
             style = "bold" if rank == 0 and len(found.sentences) > 1 else ""
             table.add_row(
-                Text(image.name if rank == 0 else ""),
+                Text(printable(image.name) if rank == 0 else ""),
                 Text(sentence, style=style),
                 Text(f"{score:.3f}", style=style),
                 Text(f"{100 * share:.0f} %", style="dim"),
@@ -89,6 +92,8 @@ def _is_photo(thing: str) -> bool:
     """A file that exists, or a name that can only have been meant as one: its absence is then reported as such."""
     if not thing.strip():  # to `Path` an empty sentence is the current folder
         return False
+    if is_remote(thing):
+        return True
     try:
         if Path(thing).exists():
             return True

@@ -18,7 +18,7 @@ def models(
         seesay models
         seesay models --json
     """
-    from seesay.models.pretrained import installed
+    from seesay.models.weights import installed
 
     found = installed()
     if as_json:
@@ -47,7 +47,7 @@ def models(
 
 
 _SHOWN = ("family", "features", "data", "trained", "recipe_fingerprint", "figures")
-_CAPTION = "R@1 R@5 R@10 in percent, of sentences for a picture and pictures for a sentence; Sum of the six"
+_CAPTION = "R@1 R@5 R@10 in percent, of sentences for a photo and photos for a sentence; Sum of the six"
 
 
 def _figures(report: dict[str, Any]) -> str:

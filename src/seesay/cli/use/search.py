@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seesay.cli.messages import complain, describe, warn
-from seesay.cli.options import AsJson, Place
+from seesay.cli.options import AsJson, Exact, Overwrite, PathOrAddress, Place
+from seesay.cli.pictures import require_drawable
 from seesay.cli.progress import progress_when_needed
+from seesay.system import ranges
 from seesay.system.names import printable
-from seesay.system.remote import as_url, is_remote
+from seesay.system.remote import as_path, as_url, is_remote
 
 if TYPE_CHECKING:
     from seesay.library.library import Library
     from seesay.library.ranking.likeness import Crop
     from seesay.verbs.searching import SearchResults
+_MOST_TYPED = 1_000_000
 
 
 def search(
@@ -32,7 +35,8 @@ def search(
         ),
     ] = None,
     like: Annotated[
-        list[Path] | None, typer.Option(metavar="PHOTO", help="Find photos like this one. Repeatable.")
+        list[PathOrAddress] | None,
+        typer.Option(parser=as_path, metavar="PHOTO", help="Find photos like this one. Repeatable."),
     ] = None,
     box: Annotated[
         str,
@@ -53,20 +57,27 @@ def search(
     within: Annotated[
         str, typer.Option("--in", metavar="DATE|NAME", help="In this year, month or day, or in folders of this name.")
     ] = "",
-    camera: Annotated[str, typer.Option(metavar="NAME", help="Crop of the camera's name.")] = "",
+    camera: Annotated[str, typer.Option(metavar="NAME", help="A part of the camera's name, such as canon.")] = "",
     tag: Annotated[str, typer.Option(metavar="NAME", help="Only photos with this tag, such as guitar or church.")] = "",
-    top: Annotated[int, typer.Option("--top", "-n", min=1, metavar="N", help="How many photos.")] = 10,
+    top: Annotated[
+        int, typer.Option("--top", "-n", min=1, max=ranges.RESULTS, metavar="N", help="How many photos.")
+    ] = 10,
     min_score: Annotated[
-        float | None, typer.Option(metavar="SCORE", help="Only photos that score at least this, such as 0.5.")
+        float | None,
+        typer.Option(
+            callback=ranges.require_finite, metavar="SCORE", help="Only photos that score at least this, such as 0.5."
+        ),
     ] = None,
     sort: Annotated[str, typer.Option(help="score, or date: the same photos, latest first.")] = "score",
     regions: Annotated[
         bool, typer.Option("--regions", help="Search the regions of the photos, and print the box of each.")
     ] = False,
+    exact: Exact = False,
     refresh: Annotated[bool, typer.Option("--index/--no-index", help="Look for new photos first.")] = True,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw a contact sheet: PNG, JPEG or WebP.")
     ] = None,
+    overwrite: Overwrite = False,
     paths0: Annotated[
         bool, typer.Option("--paths0", help="Print only the paths, each followed by NUL, for xargs -0.")
     ] = False,
@@ -77,6 +88,10 @@ def search(
 
     A percentage is the probability that people would describe the photo so: likely from 30 %, maybe from 10 %.
     With --like and --regions a similarity is printed instead. Copies of a photo are listed once.
+
+    A query may say what photos do not show ("a dog without a ball", "no people") and when they are from ("in 2019",
+    "last summer", "in december"). What was understood is printed; in quotation marks, or with --exact, the query is
+    taken as it stands.
 
     \b
     Examples:
@@ -93,6 +108,8 @@ def search(
     queries, folders = _understand(things or [], bool(like or plus))
     where = read_filter(after=after, before=before, within=within, camera=camera, tag=tag)
     examples = _examples(like or [], box)
+    if output is not None:
+        require_drawable(output, *folders, *(like or ()), overwrite=overwrite)
     if regions:
         _refuse_beside_regions({"--like": like, "--plus": plus, "--minus": minus})
     with Library(library) as opened:
@@ -103,7 +120,7 @@ def search(
         for query in queries:
             found = find_in(
                 opened, query, folders, like=examples, plus=plus or (), minus=minus or (), regions=regions,
-                where=where, top=top, min_score=min_score, sort=sort,
+                where=where, top=top, min_score=min_score, sort=sort, exact=exact,
             )  # fmt: skip
             warn(found.warnings)
             answers.append(found)
@@ -135,14 +152,24 @@ def _understand(things: Sequence[str], has_more: bool) -> tuple[list[str], list[
     if not things and not has_more:
         raise SeesayError("there is nothing to search for", hint='seesay search "two dogs in the snow" ~/Pictures')
     if has_more and (not things or _is_folder(things[0])):
-        return [""], [Path(thing) for thing in things]
+        return [""], [as_path(thing) for thing in things]
     query, *folders = things
     if query == "-":
-        queries = [line for line in (line.strip() for line in sys.stdin) if line]
+        queries = [line for line in (line.strip() for line in _read_stdin().splitlines()) if line]
         if not queries:
             raise SeesayError("no query came from stdin", allowed="one query a line")
-        return queries, [Path(folder) for folder in folders]
-    return [query], [Path(folder) for folder in folders]
+        return queries, [as_path(folder) for folder in folders]
+    return [query], [as_path(folder) for folder in folders]
+
+
+def _read_stdin() -> str:
+    """What is typed or piped in, as far as anybody would: something that never ends is refused."""
+    from seesay.errors import SeesayError
+
+    text = sys.stdin.read(_MOST_TYPED + 1)
+    if len(text) > _MOST_TYPED:
+        raise SeesayError("too much came from stdin", allowed=f"queries of {_MOST_TYPED:,} characters together")
+    return text
 
 
 def _examples(photos: Sequence[Path], box: str) -> "Sequence[Path | Crop]":

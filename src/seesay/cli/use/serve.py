@@ -5,13 +5,15 @@ from typing import Annotated
 
 import typer
 
-from seesay.cli.options import Place
+from seesay.cli.options import PathOrAddress, Place
+from seesay.system import ranges
+from seesay.system.remote import as_path
 
 
 def serve(
     folders: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[FOLDER…]", help="Folders of photos to index too, beside those of the library."),
+        list[PathOrAddress] | None,
+        typer.Argument(parser=as_path, metavar="[FOLDER…]", help="Folders to index too, beside those of the library."),
     ] = None,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Where to listen. 0.0.0.0 lets others in; they need the token.")
@@ -25,11 +27,19 @@ def serve(
         str | None,
         typer.Option(
             metavar="TOKEN", envvar="SEESAY_TOKEN", show_envvar=False,
-            help="The token that visitors need. Default: SEESAY_TOKEN, else a random one where others may visit.",
+            help="The token that visitors need. Default: SEESAY_TOKEN, else a random one where others may visit. "
+            "Others on this machine can read what is typed here.",
         ),
     ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Read the token from the first line of a file.")
+    ] = None,
     every: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="How often to look for new photos; 0: only when asked.")
+        float,
+        typer.Option(
+            callback=ranges.require_pause, metavar="SECONDS",
+            help="How often to look for new photos; 0: only when asked.",
+        ),
     ] = 300,
     captioner: Annotated[
         str | None,
@@ -50,10 +60,13 @@ def serve(
     """
     from seesay.library.indexing.places import resolve_folder
     from seesay.library.library import Library
-    from seesay.web.access import Access, is_loopback
+    from seesay.verbs.loading import require_weights
+    from seesay.web.access import Access, is_loopback, read_token
     from seesay.web.server import serve as run
 
-    access = Access.for_host(host, names=names or (), token=token)
+    if captioner is not None:
+        require_weights(captioner)
+    access = Access.for_host(host, names=names or (), token=read_token(token_file) if token_file else token)
     paths = [resolve_folder(folder) for folder in folders or ()]
 
     def on_ready(address: str) -> None:

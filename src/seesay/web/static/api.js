@@ -31,6 +31,7 @@ export const latest = (parameters, signal) => ask("/photos", { parameters, signa
 export const photo = (id, signal) => ask(`/photos/${id}`, { signal });
 export const captions = (id, signal) => ask(`/photos/${id}/captions`, { parameters: { n: 3 }, signal });
 export const explain = (id, q, signal) => ask(`/photos/${id}/explain`, { parameters: { q }, signal });
+export const examples = () => ask("/examples");
 export const status = () => ask("/status");
 export const failures = () => ask("/failures");
 export const index = () => ask("/index", { method: "POST" });

@@ -132,7 +132,7 @@ export class Grid {
     $("more").hidden = true;
     $("grid").replaceChildren();
     $("message").replaceChildren(
-      element("h2", {}, title), ...[text].flat().filter(Boolean).map((each) => element("p", {}, each)), ...actions,
+      element("h2", {}, title), ...[text].flat().filter(Boolean).map((each) => element("p", {}, each)), ...actions.filter(Boolean),
     );
     $("message").hidden = false;
   }

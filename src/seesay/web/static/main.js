@@ -7,7 +7,7 @@ import { Grid } from "./grid.js";
 import { LibraryView, dress } from "./library.js";
 import { address, asksSomething, changed, question, read } from "./state.js";
 import { Viewer } from "./viewer.js";
-import { plural } from "./words.js";
+import { asSentence, plural } from "./words.js";
 
 const WHILE_TYPING = 250;
 
@@ -18,13 +18,15 @@ let upload = null; // a photo of the visitor's own, which no address can hold
 
 const grid = new Grid({
   href: (photo) => address({ ...state, photo }),
-  onOpen: (photo) => go({ photo: String(photo) }),
+  onOpen: (photo) => go({ photo: String(photo) }, { opened: true }),
   isByScore: () => state.sort === "score",
 });
 const filters = new Filters({ onChange: (values) => go(values, { replace: true }) });
 const viewer = new Viewer({
   onClose: (id) => {
-    if (state.photo) go({ photo: "" });
+    // Going back closes a photo that was opened here; one whose address was typed has nothing to go back to.
+    if (state.photo && history.state?.opened) history.back();
+    else if (state.photo) go({ photo: "" }, { replace: true });
     grid.focus(id);
   },
   onStep: step,
@@ -36,9 +38,10 @@ const viewer = new Viewer({
 });
 const library = new LibraryView({ onAdded: welcome });
 
-function go(changes, { replace = false } = {}) {
+function go(changes, { replace = false, opened = false } = {}) {
   const next = changed(state, changes);
-  if (address(next) !== address(state)) history[replace ? "replaceState" : "pushState"](null, "", address(next));
+  const kept = replace && next.photo ? history.state : opened ? { opened } : null;
+  if (address(next) !== address(state)) history[replace ? "replaceState" : "pushState"](kept, "", address(next));
   state = next;
   show();
 }
@@ -66,7 +69,7 @@ async function find(asked) {
       const search = look === "parts" && !parameters.like ? api.searchRegions : api.search;
       return results(await search({ ...parameters, offset }, signal));
     }
-    const { q, like, box, sort, minus, ...where } = parameters;
+    const { q, exact, like, box, sort, minus, ...where } = parameters;
     const { photos, next } = await api.latest({ ...where, offset }, signal);
     return { items: photos.map((photo) => ({ photo })), next };
   };
@@ -82,7 +85,7 @@ async function find(asked) {
   }
 }
 
-const results = ({ results: items, next, unknown_words: unknown }) => ({ items, next, unknown });
+const results = ({ results: items, next, understood }) => ({ items, next, understood });
 
 function describe() {
   const similar = Boolean(upload || state.like);
@@ -92,7 +95,8 @@ function describe() {
     : state.like ? `Like this photo${words}`
     : state.q.trim() ? `“${state.q.trim()}”` : "Latest photos";
   document.title = state.q.trim() ? `${state.q.trim()} · seesay` : "seesay";
-  $("note").textContent = "";
+  $("note").replaceChildren();
+  $("examples").hidden = asksSomething(state) || Boolean(upload);
   $("drop-example").hidden = $("example").hidden = !similar;
   if (!similar) return;
   const source = upload ? URL.createObjectURL(upload) : `/api/photos/${encodeURIComponent(state.like)}/thumbnail`;
@@ -101,8 +105,23 @@ function describe() {
   $("example").alt = upload ? "Your photo" : "The photo that others are compared with";
 }
 
-function announce({ items, next, unknown = [] }) {
-  if (unknown.length) $("note").textContent = `Nothing is known of ${unknown.map((word) => `“${word}”`).join(", ")}: results may be off.`;
+// What was made of the words that were typed, and a way to have them taken as they stand.
+function tellUnderstood({ notes = [], without = [], dates = null, replaced = {} }) {
+  const said = notes.map(asSentence).join(" ");
+  const changed = without.length || dates || Object.keys(replaced).length;
+  const plain = element("button", { type: "button", className: "plain", onclick: () => go({ exact: "true" }) }, "Search for it as typed");
+  $("note").replaceChildren(said, ...(changed ? [" ", plain] : []));
+}
+
+// Queries that this library can answer, for somebody who does not know what to ask.
+async function offerExamples() {
+  const found = await api.examples().catch(() => []);
+  const chip = (q) => element("button", { type: "button", className: "chip", onclick: () => go({ q }) }, q);
+  $("examples").replaceChildren(...(found.length ? ["Try ", ...found.map(chip)] : []));
+}
+
+function announce({ items, next, understood = {} }) {
+  tellUnderstood(understood);
   if (items.length) {
     $("announce").textContent = `${plural(items.length, "photo")}${next === null ? "" : " and more"}`;
     return;
@@ -187,5 +206,7 @@ addEventListener("drop", (event) => {
 });
 
 $("q").value = state.q;
+if (!state.photo && matchMedia("(hover: hover)").matches) $("q").focus({ preventScroll: true }); // no keyboard pops up
 show();
+offerExamples();
 library.follow();

@@ -1,7 +1,7 @@
 // What the page shows stands in its address: going back, reloading and sending the address all work.
 
 export const FILTERS = ["after", "before", "in", "camera", "tag", "minus", "look"];
-const KEYS = ["q", ...FILTERS, "sort", "like", "box", "photo"];
+const KEYS = ["q", "exact", ...FILTERS, "sort", "like", "box", "photo"];
 
 export function read(query = location.search) {
   const given = new URLSearchParams(query);
@@ -17,7 +17,8 @@ export function address(state) {
 // The state with some of it changed. Another question closes the photo that is open.
 export function changed(state, changes) {
   const asks = Object.keys(changes).some((key) => key !== "photo" && changes[key] !== state[key]);
-  return { ...state, ...(asks ? { photo: "" } : {}), ...changes };
+  const other = "q" in changes && changes.q !== state.q; // taken as it stands was the text before
+  return { ...state, ...(asks ? { photo: "" } : {}), ...(other ? { exact: "" } : {}), ...changes };
 }
 
 // What the server is asked: everything but the photo that is open.

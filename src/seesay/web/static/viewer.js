@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { $, element } from "./dom.js";
 import { clearHeat, drawHeat } from "./heat.js";
 import { Region } from "./region.js";
-import { bytes, day, likelihood, verdict } from "./words.js";
+import { asSentence, bytes, day, likelihood, verdict } from "./words.js";
 
 export class Viewer {
   constructor({ onClose, onStep, onSearch }) {
@@ -84,7 +84,7 @@ export class Viewer {
     figure.style.setProperty("--ratio", photo.width / photo.height);
     figure.style.setProperty("--wide", `${photo.width}px`);
     const facts = [
-      [photo.taken ? "Taken" : "Dated", day(photo.date)], ["Camera", photo.camera],
+      [photo.taken ? "Taken" : "File dated", day(photo.date)], ["Camera", photo.camera],
       ["Size", `${photo.width} × ${photo.height}${photo.size ? `, ${bytes(photo.size)}` : ""}`], ["File", photo.path],
     ];
     $("facts").replaceChildren(
@@ -116,9 +116,11 @@ export class Viewer {
       const { captions } = await api.captions(this.id, signal);
       $("captions").hidden = !captions.length;
       $("caption-list").replaceChildren(
-        ...captions.map(({ text }) =>
-          element("li", {}, element("button", { type: "button", className: "sentence", title: "See the region that each word refers to", onclick: () => this.explain(text) }, text))),
+        ...captions.map(({ text, unsure }) =>
+          element("li", {}, element("button", { type: "button", className: "sentence", title: "See the region that each word refers to", onclick: () => this.explain(text) }, text),
+            unsure ? element("span", { className: "doubt" }, " unsure") : null)),
       );
+      if (captions.length && !$("figure").classList.contains("broken")) $("picture").alt = `${captions[0].unsure ? "Perhaps " : ""}${captions[0].text}`;
     } catch (error) {
       if (error.name !== "AbortError") $("captions").hidden = true;
     }
@@ -129,12 +131,15 @@ export class Viewer {
     this.held = null;
     this.rest();
     $("words").replaceChildren(...sentence.split(/\s+/).map((text) => element("span", { className: "still" }, `${text} `)));
+    $("verdict").textContent = ""; // that of another sentence
     $("word-note").textContent = "Looking …";
     try {
-      const { words } = await api.explain(this.id, sentence, signal);
+      const { words, notes, ...judged } = await api.explain(this.id, sentence, signal);
+      $("verdict").textContent = judged.score === null ? "" : verdict(judged);
       $("words").replaceChildren(...words.map((word) => this.chip(word)));
       const shown = words.some((word) => word.heat.length);
-      this.note = shown ? "Point at a word to see what it refers to." : "None of these words can be shown.";
+      const hint = shown ? "Point at a word, or press its number, to see what it refers to." : "None of these words can be shown.";
+      this.note = [...notes.map(asSentence), hint].join(" ");
       $("word-note").textContent = this.note;
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -199,6 +204,7 @@ export class Viewer {
     if (event.target.matches("input, select") || event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key === "ArrowLeft") this.onStep(-1);
     else if (event.key === "ArrowRight") this.onStep(1);
+    else if (/^[1-9]$/.test(event.key)) $("words").querySelectorAll(".word")[event.key - 1]?.click();
     else return;
     event.preventDefault();
   }

@@ -11,6 +11,9 @@ export function likelihood(probability) {
   return `${word}, ${percent(probability)}`;
 }
 
+// What the server notes, as a sentence.
+export const asSentence = (note) => `${note.charAt(0).toUpperCase()}${note.slice(1)}.`.replace(/'([^']*)'/g, "“$1”").replace("?.", "?");
+
 export const plural = (count, thing) => `${count.toLocaleString("en")} ${thing}${count === 1 ? "" : "s"}`;
 
 export function day(date) {

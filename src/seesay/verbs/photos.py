@@ -1,4 +1,4 @@
-"""Answers about one photo: captions, and the region that each word of a sentence refers to."""
+"""Answers about single photos of a library: captions, and the region that each word of a sentence refers to."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -11,21 +11,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.images.io import open_image
 from seesay.library.library import Library
+from seesay.library.ranking.likeness import read_photo
 from seesay.library.stages import Regions
 from seesay.library.types import Photo
 from seesay.text.function_words import content_words
-from seesay.web.photos import open_photo
+from seesay.text.typed.known_words import read_words
+from seesay.verbs.loading import answering_model
+from seesay.verbs.results import Box
 
 if TYPE_CHECKING:
     from seesay.captioning.sentences import Caption
     from seesay.explainers.explanation import Explanation
-    from seesay.images.features import Features
-    from seesay.models.base import Captioner, Matcher
+    from seesay.images.arrays import ImageFeatures
+    from seesay.runtime.protocol import Answering
 
 N_KEPT = 32
 """Photos whose features are kept for the next question about them."""
-Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +65,41 @@ class PhotoModels:
     def __init__(self, library: Library, captioner: str | Path | None = None) -> None:
         self.library = library
         self._wanted = captioner
-        self._features: OrderedDict[tuple[int, str], Features] = OrderedDict()
+        self._features: OrderedDict[tuple[int, str], ImageFeatures] = OrderedDict()
         self._lock = RLock()
 
-    @property
-    def model(self) -> "Matcher":
+    @cached_property
+    def model(self) -> "Answering":
         """The library's own, which gives the probability of a word."""
-        return self.library.encoder.matcher
-
-    @property
-    def explained(self) -> "Matcher":
-        """The model whose match is explained: a later stage that scores regions, else the library's own."""
-        stages = (stage for stage in self.library.stages if isinstance(stage, Regions))
-        return next((stage.matcher for stage in stages), self.model)
+        return self.library.encoder.model
 
     @cached_property
-    def captioner(self) -> "Captioner | None":
+    def explained(self) -> "Answering":
+        """The model whose match is explained: a later stage that scores regions, else the library's own.
+
+        Where that keeps a photo as a whole and explains nothing, installed weights that score regions do.
+        """
+        stages = (stage.folder for stage in self.library.stages if isinstance(stage, Regions))
+        if (folder := next(stages, None)) is not None:
+            return answering_model(folder)
+        if self.model.explainers:
+            return self.model
+        from seesay.models.weights import installed
+
+        graphs = ((weights.folder, weights.about.get("graphs", {})) for weights in installed())
+        able = (folder for folder, table in graphs if table.get("explainers") and "phrases" in table["files"])
+        return next((answering_model(folder) for folder in able), self.model)
+
+    @cached_property
+    def captioner(self) -> "Answering | None":
         """What writes captions; None where nothing that can is installed."""
         from seesay.captioning.captions import DEFAULT
-        from seesay.models.pretrained import installed, load_captioner
+        from seesay.models.weights import installed
 
-        if self._wanted is not None:
-            return load_captioner(self._wanted)
-        return load_captioner(DEFAULT) if any(weights.name == DEFAULT for weights in installed()) else None
+        if self._wanted is None and all(weights.name != DEFAULT for weights in installed()):
+            return None
+        lack = "matches images and sentences and writes no captions"
+        return answering_model(self._wanted or DEFAULT, "step", lack)
 
     def prepare(self) -> None:
         """Load what the first question would have to wait for."""
@@ -100,9 +115,12 @@ class PhotoModels:
             if self.captioner is None:
                 return None, []
             from seesay.captioning.captions import caption_images
+            from seesay.captioning.sentences import judge
+            from seesay.models.weights import doubt_of
 
             (captions,) = caption_images(self.captioner, self._see(photo, self.captioner), n_best=n)
-            return self.captioner.weights.name if self.captioner.weights else None, captions
+            doubt = doubt_of(self.captioner.weights, "confidence")
+            return self.captioner.name, [judge(caption, doubt) for caption in captions]
 
     def explain(self, photo: Photo, sentence: str) -> list[WordEvidence]:
         """The words of a sentence in order, each with the evidence for it in the photo.
@@ -112,7 +130,8 @@ class PhotoModels:
         """
         from seesay.explainers.registry import choose_explainer
 
-        words = [_understand(text, self.library) for text in sentence.split()]
+        reading = read_words(sentence, self.library.encoder.words)
+        words = [_understand(text, self.library) for text in reading.text.split()]
         asked = [word.text for word in words if word.content and word.known]
         if not asked:
             return words
@@ -123,22 +142,19 @@ class PhotoModels:
         evidence = _evidence(found, probabilities)
         return [next(evidence) if word.content and word.known else word for word in words]
 
-    def _probabilities(self, features: "Features", words: list[str]) -> list[float | None]:
+    def _probabilities(self, features: "ImageFeatures", words: list[str]) -> list[float | None]:
         """That the photo as a whole shows each word."""
-        import torch
-
         calibration = self.library.encoder.calibration
         if calibration is None:
             return [None] * len(words)
-        with torch.inference_mode():
-            cosines = self.model.score(self.model.encode_images(features), self.model.encode_texts(words))[0]
-        return [float(p) for p in calibration.probability(cosines.double().numpy(), 1)]
+        cosines = self.model.score(self.model.encode_images(features), self.model.encode_texts(words))[0]
+        return [float(p) for p in calibration.probability(cosines.astype(np.float64), 1)]
 
-    def _see(self, photo: Photo, model: "Matcher") -> "Features":
+    def _see(self, photo: Photo, model: "Answering") -> "ImageFeatures":
         """A photo's features, computed once for all models that look at it the same way."""
         key = photo.content, model.feature_spec.name
         if key not in self._features:
-            self._features[key] = model.features([open_photo(photo, at_least=model.feature_spec.pixels)])
+            self._features[key] = model.features([open_image(read_photo(photo), at_least=model.feature_spec.pixels)])
             if len(self._features) > N_KEPT:
                 self._features.popitem(last=False)
         self._features.move_to_end(key)

@@ -1,0 +1,62 @@
+"""The largest values that can be asked for: more than anybody wants, and no more than a machine can do.
+
+Options, recipes, configurations and the HTTP API share them; a value beyond is refused in a sentence.
+"""
+
+import math
+
+from seesay.errors import SeesayError
+
+BEAM = 1000
+"""Sentences that a beam search follows, or that are asked for."""
+LENGTH = 1000
+"""Words of a caption."""
+RESULTS = 10_000
+"""Photos, regions, words or phrases that are listed."""
+COUNT = 10_000_000
+"""Of anything that a collection holds."""
+SEED = 2**32 - 1
+THREADS = 1024
+SIDE = 4096
+"""Pixels of a network's square input."""
+CELLS = 10_000
+"""Of a grid of regions."""
+EPOCHS = 100_000
+RATE = 1000.0
+WIDTH = 65_536
+"""Numbers of a layer."""
+TEMPERATURE = (0.01, 100.0)
+SECONDS = 7 * 24 * 3600.0
+"""Between two looks at the folders."""
+TEXT = 20_000
+"""Characters of one argument of the command line."""
+DRAWN = 400
+"""Characters of a text, or of a word, that are drawn."""
+INTEGER = 2**63 - 1
+"""What databases and tensors can hold."""
+
+
+def require_finite(value: float | None) -> float | None:
+    """A number that is one: neither infinite nor undefined.
+
+    Raises:
+        SeesayError: It is not.
+    """
+    if value is not None and not math.isfinite(value):
+        raise SeesayError(f"{value} is no number to count with", allowed="a finite number")
+    return value
+
+
+def require_pause(seconds: float) -> float:
+    """Seconds between two rounds of something: none at all, or enough to do something else in between.
+
+    Raises:
+        SeesayError: Too few, or too many.
+
+    Example:
+        >>> require_pause(0), require_pause(300)
+        (0, 300)
+    """
+    if not (seconds == 0 or 1 <= seconds <= SECONDS):
+        raise SeesayError(f"{seconds} seconds between two looks", allowed=f"0, or 1 to {SECONDS:,.0f}")
+    return seconds
