@@ -2,14 +2,19 @@
 
 import importlib.util
 import os
+import re
 import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
 from itertools import permutations
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
+
+# Tests run side by side, and what small models learn depends on in how many parts sums are added up.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
@@ -24,6 +29,22 @@ if TYPE_CHECKING:
 # Property tests judge what is computed, not how fast a busy machine does it.
 settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy machine")
+
+
+HAS_TORCH = find_spec("torch") is not None
+_NEEDS_TORCH = re.compile(
+    r"^(import torch|from torch\b|import onnx\b|from seesay\.models import (?!weights)"
+    r"|from seesay\.images\.(features|backbones|classic|efficientnet|activations)"
+    r"|from seesay\.(models\.(?!weights|card)|training|export|evaluation|layers|engines|scoring))",
+    re.MULTILINE,
+)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Where torch is not installed, leave out tests that cannot even be read without it."""
+    if HAS_TORCH or collection_path.suffix != ".py" or collection_path.name == "conftest.py":
+        return None
+    return True if _NEEDS_TORCH.search(collection_path.read_text(encoding="utf-8")) else None
 
 
 @pytest.fixture(scope="session")
@@ -109,7 +130,9 @@ def colours_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def colours_run(colours_recipe: dict[str, Any], colours_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a finished run of that recipe; its `weights` can be loaded."""
+    """The folder of a finished run of that recipe; its `weights` can be loaded, and have graphs."""
+    pytest.importorskip("torch", reason="needs the extra [train]")
+    from seesay.export.exporting import export_weights
     from seesay.training.recipe import Recipe
     from seesay.training.run import run_recipe
 
@@ -117,6 +140,7 @@ def colours_run(colours_recipe: dict[str, Any], colours_cache: Path, tmp_path_fa
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEESAY_CACHE", str(colours_cache))
         run_recipe(Recipe.from_dict(colours_recipe), folder)
+        export_weights(folder / "weights", precision="fp32")
     return folder
 
 
@@ -136,7 +160,9 @@ def captioner_recipe(colours_recipe: dict[str, Any]) -> dict[str, Any]:
 def captioner_run(
     captioner_recipe: dict[str, Any], colours_cache: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """The folder of a finished run of that recipe; its `weights` can be loaded."""
+    """The folder of a finished run of that recipe; its `weights` can be loaded, and have graphs."""
+    pytest.importorskip("torch", reason="needs the extra [train]")
+    from seesay.export.exporting import export_weights
     from seesay.training.recipe import Recipe
     from seesay.training.run import run_recipe
 
@@ -144,6 +170,7 @@ def captioner_run(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEESAY_CACHE", str(colours_cache))
         run_recipe(Recipe.from_dict(captioner_recipe), folder)
+        export_weights(folder / "weights", precision="fp32")
     return folder
 
 
@@ -168,6 +195,7 @@ def halves(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def aligner_run(halves: Path, colours_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished run that has learned which half is of which colour; its `weights` can be loaded."""
+    from seesay.export.exporting import export_weights
     from seesay.training.recipe import Recipe
     from seesay.training.run import run_recipe
 
@@ -185,6 +213,7 @@ def aligner_run(halves: Path, colours_cache: Path, tmp_path_factory: pytest.Temp
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEESAY_CACHE", str(colours_cache))
         run_recipe(Recipe.from_dict(recipe), folder)
+        export_weights(folder / "weights", precision="fp32")
     return folder
 
 
@@ -204,6 +233,7 @@ def name_colours(sentences: Iterable[str]) -> list["Tree"]:
 @pytest.fixture(scope="session")
 def phrases_run(halves: Path, colours_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished run of HM-LSTM on the same halves; use it with `colours_named`."""
+    from seesay.export.exporting import export_weights
     from seesay.models import _readings
     from seesay.training.recipe import Recipe
     from seesay.training.run import run_recipe
@@ -226,6 +256,7 @@ def phrases_run(halves: Path, colours_cache: Path, tmp_path_factory: pytest.Temp
         patch.setattr(_readings, "parse", name_colours)
         patch.setattr("seesay.grounding.phrases.parse", name_colours)
         run_recipe(Recipe.from_dict(recipe), folder)
+        export_weights(folder / "weights", precision="fp32")
     return folder
 
 
@@ -307,15 +338,11 @@ def cluster() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of shipped weights with their graphs: vse, dvsa and mrnn, with the network that they share."""
-    from seesay.export.exporting import SAMPLES, export_weights
+def exported() -> Path:
+    """The folder of the shipped weights with their graphs, and of the network that they share."""
+    from seesay.models.weights import PACKAGED
 
-    photos = sorted(SAMPLES.glob("*.jpg"))[:3]
-    out = tmp_path_factory.mktemp("exported")
-    for name in ("vse", "dvsa", "mrnn"):
-        export_weights(name, out, photos=photos)
-    return out
+    return PACKAGED
 
 
 WORDPIECES = [

@@ -18,7 +18,12 @@ def architecture(program: Callable[[Path], ModuleType]) -> ModuleType:
 
 
 def test_every_module_has_a_room() -> None:
-    assert {path.name for path in SOURCE.glob("*.py")} == {"__init__.py", "__main__.py", "errors.py", "scoring.py"}
+    assert {path.name for path in SOURCE.glob("*.py")} == {
+        "__init__.py",
+        "__main__.py",
+        "errors.py",
+        "scoring.py",
+    }
 
 
 def test_no_file_is_longer_than_300_lines() -> None:

@@ -27,7 +27,10 @@ def test_other_names_are_not() -> None:
         _ = seesay.laod
 
 
-VERBS = ("search", "caption", "ground", "describe", "identify", "match", "explain", "open_image", "load")
+VERBS = (
+    *("search", "caption", "ground", "describe", "identify", "match", "explain", "open_image", "load"),
+    *("find_regions", "find_neighbours", "nearest_words", "map_collection"),
+)
 
 
 def test_verbs_stay_functions_after_everything_is_imported() -> None:

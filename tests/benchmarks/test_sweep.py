@@ -8,7 +8,7 @@ import pytest
 from benchmarks.ablations import sweep as program
 from benchmarks.ablations.sweep import Measure, Sweep, Variant, choose_variants
 from seesay.errors import SeesayError
-from seesay.evaluation.papers import rows as published_rows
+from seesay.evaluation.replication.papers import rows as published_rows
 from seesay.evaluation.tasks import TASKS
 from seesay.training.recipe import Recipe, read_recipe
 

@@ -10,17 +10,19 @@ from PIL import Image
 
 from seesay.captioning import captions as captioning
 from seesay.captioning.beam import beam
-from seesay.captioning.captions import caption, caption_images, read_start
+from seesay.captioning.captions import caption_images, read_start
 from seesay.captioning.consensus import Consensus
 from seesay.captioning.reranking import FREQUENCIES, Reranker
 from seesay.captioning.sentences import Caption, join_words
 from seesay.captioning.settings import Sampling, Settings
 from seesay.data.collection import Collection, Item
+from seesay.engines import TorchModel
 from seesay.errors import SeesayError
-from seesay.images.features import Features, FeatureSpec
+from seesay.images.arrays import ImageFeatures
+from seesay.images.features import FeatureSpec
 from seesay.metrics.frequencies import DocumentFrequencies
-from seesay.models.base import Weights
 from seesay.models.mrnn import MRNN, MRNNConfig
+from seesay.models.weights import Weights
 from seesay.text.tokens import tokenize
 from seesay.text.vocabulary import Vocabulary
 
@@ -28,26 +30,26 @@ WORDS = "a red blue dog cat runs sleeps the man 's does n't"
 
 
 @pytest.fixture
-def model() -> MRNN:
+def model() -> TorchModel:
     """An untrained captioner of twelve words, with weights so large that every picture and word matters to it."""
     config = MRNNConfig(embedding=4, recurrent=6, multimodal=8, image_dim=1280)
     model = MRNN(config, Vocabulary.build([WORDS], 1), FeatureSpec("efficientnet-lite0", size=64))
     noise = torch.Generator().manual_seed(3)
     for parameter in model.parameters():
         parameter.data.normal_(0, 2 / parameter.shape[-1] ** 0.5, generator=noise)
-    return model.eval().requires_grad_(False)
+    return TorchModel(model.eval().requires_grad_(False))
 
 
 @pytest.fixture
-def features() -> Features:
-    return Features(torch.rand(7, 1280, generator=torch.Generator().manual_seed(0)))
+def features() -> ImageFeatures:
+    return ImageFeatures(torch.rand(7, 1280, generator=torch.Generator().manual_seed(0)).numpy())
 
 
 def texts(captions: list[list[Caption]]) -> list[list[str]]:
     return [[each.text for each in own] for own in captions]
 
 
-def test_captions_are_the_sentences_that_the_beam_finds(model: MRNN, features: Features) -> None:
+def test_captions_are_the_sentences_that_the_beam_finds(model: TorchModel, features: ImageFeatures) -> None:
     settings = Settings(beam=4, length_power=0.5, max_length=9)
     found = caption_images(model, features, n_best=3, settings=settings)
     state = model.start(model.encode_images(features))
@@ -61,7 +63,7 @@ def test_captions_are_the_sentences_that_the_beam_finds(model: MRNN, features: F
 
 
 def test_pictures_get_the_same_captions_whatever_block_they_are_in(
-    model: MRNN, features: Features, monkeypatch: pytest.MonkeyPatch
+    model: TorchModel, features: ImageFeatures, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = caption_images(model, features, n_best=2)
     monkeypatch.setattr(captioning, "AT_ONCE", 3)
@@ -71,7 +73,7 @@ def test_pictures_get_the_same_captions_whatever_block_they_are_in(
 
 
 def test_drawn_captions_follow_the_seed_and_not_the_pictures_behind(
-    model: MRNN, features: Features, monkeypatch: pytest.MonkeyPatch
+    model: TorchModel, features: ImageFeatures, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(captioning, "AT_ONCE", 2)
     all_of_them, again, other = (
@@ -79,28 +81,28 @@ def test_drawn_captions_follow_the_seed_and_not_the_pictures_behind(
     )
     assert all_of_them == again != other
     assert len({tuple(own) for own in all_of_them}) == 7  # no two pictures share their noise
-    fewer = Features(features.pooled[:4])
+    fewer = features.rows(range(4))
     assert texts(caption_images(model, fewer, n_best=4, sampling=Sampling(seed=1))) == all_of_them[:4]
 
 
-def test_the_beam_is_as_wide_as_the_captions_that_are_asked_for(model: MRNN, features: Features) -> None:
+def test_the_beam_is_as_wide_as_the_captions_that_are_asked_for(model: TorchModel, features: ImageFeatures) -> None:
     found = caption_images(model, features, n_best=5, settings=Settings(beam=1))
     assert [len(own) for own in found] == [5] * 7
     assert texts(found) == texts(caption_images(model, features, n_best=5, settings=Settings(beam=5)))
 
 
-def test_captions_continue_the_first_words(model: MRNN, features: Features) -> None:
+def test_captions_continue_the_first_words(model: TorchModel, features: ImageFeatures) -> None:
     for own in caption_images(model, features, n_best=2, start="The man's"):
         assert all(each.text.startswith("the man's") for each in own)
 
 
-def test_no_pictures_have_no_captions(model: MRNN) -> None:
-    assert caption_images(model, Features(torch.zeros(0, 1280))) == []
+def test_no_pictures_have_no_captions(model: TorchModel) -> None:
+    assert caption_images(model, ImageFeatures(np.zeros((0, 1280), np.float32))) == []
 
 
-def test_what_people_said_about_the_nearest_pictures_comes_first(model: MRNN, features: Features) -> None:
+def test_what_people_said_about_the_nearest_pictures_comes_first(model: TorchModel, features: ImageFeatures) -> None:
     plain = caption_images(model, features, n_best=10, settings=Settings(max_length=7))
-    refined = model.refine(model.encode_images(features)).numpy()
+    refined = model.refine(model.encode_images(features))
     # About picture i people said what the model holds for its fourth best.
     said = [[own[3].words] for own in plain]
     reranker = Reranker(refined, Consensus(said, "bleu"))
@@ -113,9 +115,9 @@ def test_what_people_said_about_the_nearest_pictures_comes_first(model: MRNN, fe
         assert scores == sorted(scores, reverse=True)
 
 
-def test_the_reranked_are_chosen_among_more_than_are_wanted(model: MRNN, features: Features) -> None:
+def test_the_reranked_are_chosen_among_more_than_are_wanted(model: TorchModel, features: ImageFeatures) -> None:
     plain = caption_images(model, features, n_best=6, settings=Settings(beam=6, max_length=7))
-    refined = model.refine(model.encode_images(features)).numpy()
+    refined = model.refine(model.encode_images(features))
     reranker = Reranker(refined, Consensus([[own[5].words] for own in plain], "bleu"))
     found = caption_images(
         model, features, settings=Settings(beam=1, candidates=6, k=1, max_length=7), reranker=reranker
@@ -137,17 +139,17 @@ def painted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collection:
     return Collection("painted", tmp_path, "CSV or JSONL", tuple(items))
 
 
-def test_references_are_the_training_pictures_that_can_be_used(model: MRNN, painted: Collection) -> None:
+def test_references_are_the_training_pictures_that_can_be_used(model: TorchModel, painted: Collection) -> None:
     reranker = Reranker.of(model, painted)
     assert reranker.vectors.shape == (3, 8)
     assert reranker.n_failed == 2
     colours = [item.image for item in painted.items[:3]]
     expected = model.refine(model.encode_images(model.features([path for path in colours if path])))
-    np.testing.assert_allclose(reranker.vectors, expected.numpy(), atol=1e-3)
+    np.testing.assert_allclose(reranker.vectors, expected, atol=1e-3)
 
 
 def test_what_is_rare_is_said_by_the_table_that_lies_with_the_weights(
-    model: MRNN, painted: Collection, tmp_path: Path
+    model: TorchModel, painted: Collection, tmp_path: Path
 ) -> None:
     def scores(reranker: Reranker) -> list[float]:
         nearest_is_red = reranker.vectors[:1]
@@ -158,36 +160,26 @@ def test_what_is_rare_is_said_by_the_table_that_lies_with_the_weights(
     by_red, by_cat = scores(Reranker.of(model, painted))
     assert by_red > by_cat == 0  # all three pictures have a cat
     DocumentFrequencies.build([["a red dog"], ["a red dog"]]).save(tmp_path / FREQUENCIES)
-    model.weights = Weights(tmp_path, {})
+    model.model.weights = Weights(tmp_path, {})
     by_red, by_cat = scores(Reranker.of(model, painted))
     assert by_cat > by_red == 0  # and in the table both have a red dog
 
 
-def test_without_splits_all_pictures_are_references(model: MRNN, painted: Collection) -> None:
+def test_without_splits_all_pictures_are_references(model: TorchModel, painted: Collection) -> None:
     unsplit = replace(painted, items=tuple(replace(item, split=None) for item in painted.items))
     assert len(Reranker.of(model, unsplit).vectors) == 4
 
 
-def test_a_collection_without_pictures_is_refused(model: MRNN, painted: Collection) -> None:
+def test_a_collection_without_pictures_is_refused(model: TorchModel, painted: Collection) -> None:
     bare = replace(painted, items=painted.items[-2:])
     with pytest.raises(SeesayError, match="painted has no pictures whose captions could be compared"):
         Reranker.of(model, bare)
 
 
-def test_pictures_are_captioned_in_one_call(model: MRNN, painted: Collection) -> None:
-    path = painted.items[0].image
-    assert path is not None
-    (alone,) = caption(path, model, n_best=2)
-    assert len(alone) == 2
-    both = caption([path, Image.new("RGB", (30, 30), "blue")], model, n_best=2, references=painted)
-    assert [len(own) for own in both] == [2, 2]
-    assert all(each.consensus is not None for own in both for each in own)
-
-
-def test_settings_come_from_the_weights_but_for_what_is_asked_for(model: MRNN) -> None:
+def test_settings_come_from_the_weights_but_for_what_is_asked_for(model: TorchModel) -> None:
     assert Settings.of(model) == Settings()
     chosen = {"beam": 3, "metric": "bleu", "k": 40, "m": 50, "length_power": 1}
-    model.weights = Weights(Path("weights"), {"captioning": chosen})
+    model.model.weights = Weights(Path("weights"), {"captioning": chosen})
     assert Settings.of(model) == Settings(beam=3, metric="bleu", k=40, m=50, length_power=1)
     assert Settings.of(model, beam=None, k=7).k == 7
     assert Settings.of(model, metric="cider").m == 125  # what was chosen for BLEU says nothing about CIDEr
@@ -195,7 +187,7 @@ def test_settings_come_from_the_weights_but_for_what_is_asked_for(model: MRNN) -
     assert Settings(metric="bleu").m == 175
     with pytest.raises(SeesayError, match="there is no setting 'width'\n  allowed: beam, "):
         Settings.of(model, width=3)
-    model.weights = Weights(Path("weights"), {"captioning": {"width": 3}})
+    model.model.weights = Weights(Path("weights"), {"captioning": {"width": 3}})
     with pytest.raises(SeesayError, match=r"config.json: there is no key 'captioning.width'"):
         Settings.of(model)
 
@@ -209,7 +201,7 @@ def test_impossible_settings_are_refused(setting: dict[str, object], message: st
         Settings(**setting)  # type: ignore[arg-type]
 
 
-def test_unknown_first_words_are_named(model: MRNN) -> None:
+def test_unknown_first_words_are_named(model: TorchModel) -> None:
     assert read_start(model, " ") == []
     assert model.vocabulary.decode(read_start(model, "A red DOG")) == ["a", "red", "dog"]
     with pytest.raises(

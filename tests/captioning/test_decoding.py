@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from seesay.captioning.beam import beam
 from seesay.captioning.decoding import greedy, sample
-from seesay.captioning.steps import Hypothesis
+from seesay.captioning.random import block_seeds, uniform
+from seesay.captioning.steps import Floats, Hypothesis, Ints, State, largest
 from seesay.errors import SeesayError
-from seesay.models.base import State
 from seesay.text.vocabulary import END, PAD, START, UNKNOWN
 
 SEEDS = range(6)
@@ -23,10 +23,10 @@ class Toy:
 
     def __init__(self, seed: int, n_words: int = N_WORDS) -> None:
         noise = torch.Generator().manual_seed(seed)
-        self.table = torch.randn(9973, 4 + n_words, generator=noise).mul(1.5).log_softmax(1)
+        self.table = torch.randn(9973, 4 + n_words, generator=noise).mul(1.5).log_softmax(1).numpy()
         self.n_rows: list[int] = []
 
-    def step(self, state: State, words: Tensor) -> tuple[Tensor, State]:
+    def step(self, state: State, words: Ints) -> tuple[Floats, State]:
         self.n_rows.append(len(words))
         history = (state[0] * 31 + words * 7 + 1) % len(self.table)
         return self.table[history], (history,)
@@ -40,26 +40,26 @@ class Listed:
         self.n_ids = n_ids
         self.n_steps = 0
 
-    def step(self, state: State, words: Tensor) -> tuple[Tensor, State]:
+    def step(self, state: State, words: Ints) -> tuple[Floats, State]:
         self.n_steps += 1
-        histories = torch.cat([state[0], words.unsqueeze(1)], 1)  # (n, T), START first
-        rows = torch.full((len(words), self.n_ids), 1e-30)
+        histories = np.concatenate([state[0], words[:, None]], 1)  # (n, T), START first
+        rows = np.full((len(words), self.n_ids), 1e-30, np.float32)
         for row, history in zip(rows, histories.tolist(), strict=True):
             for word, chance in self.chances.get(tuple(history[1:]), {END: 1.0}).items():
                 row[word] = chance
-        return rows.log(), (histories,)
+        return np.log(rows), (histories,)
 
 
-NOTHING = torch.zeros(1, 0, dtype=torch.long)
+NOTHING = np.zeros((1, 0), np.int64)
 
 
 def beginnings(n: int) -> State:
     """The states of n pictures, all different."""
-    return (torch.arange(n) * 101,)
+    return (np.arange(n) * 101,)
 
 
 def one(image: int) -> State:
-    return (torch.tensor([image * 101]),)
+    return (np.array([image * 101]),)
 
 
 def score_again(model: Toy, image: int, hypothesis: Hypothesis) -> float:
@@ -68,7 +68,7 @@ def score_again(model: Toy, image: int, hypothesis: Hypothesis) -> float:
     read = [START, *hypothesis.words]
     wanted = [*hypothesis.words, *([END] if hypothesis.finished else [])]
     for word, next_word in zip(read, wanted, strict=False):
-        log_probs, state = model.step(state, torch.tensor([word]))
+        log_probs, state = model.step(state, np.array([word]))
         total += float(log_probs[0, next_word])
     return total
 
@@ -99,7 +99,7 @@ def test_greedy_takes_the_likeliest_word_again_and_again() -> None:
     model = Listed({(): {4: 0.6, 5: 0.4}, (4,): {6: 0.5, END: 0.3, 7: 0.2}, (4, 6): {END: 0.8, 4: 0.2}})
     (found,) = greedy(model, (NOTHING,))
     assert (found.words, found.finished) == ((4, 6), True)
-    assert found.log_prob == pytest.approx(torch.tensor(0.6 * 0.5 * 0.8).log().item())
+    assert found.log_prob == pytest.approx(np.log(0.6 * 0.5 * 0.8))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -112,7 +112,7 @@ def test_beam_one_equals_greedy(seed: int) -> None:
 
 def test_beam_one_equals_greedy_where_all_words_are_as_likely() -> None:
     model = Toy(0)
-    model.table.fill_(-2.0)
+    model.table[:] = -2.0
     assert [beam(model, beginnings(2), width=1)[row][0] for row in range(2)] == greedy(model, beginnings(2))
 
 
@@ -183,14 +183,14 @@ def test_hypotheses_of_one_list_differ_and_come_best_first() -> None:
 def test_no_sentence_holds_unknown_start_or_padding_however_likely_they_are() -> None:
     model = Toy(3, 6)
     model.table[:, [PAD, START, UNKNOWN]] = -0.01
-    before = model.table.clone()
+    before = model.table.copy()
     rows = [
         greedy(model, beginnings(4)),
         *sample(model, beginnings(4), n=20),
         *beam(model, beginnings(4), width=6, n_best=6),
     ]
     assert min(word for row in rows for h in row for word in h.words) > UNKNOWN
-    assert torch.equal(model.table, before)
+    assert np.array_equal(model.table, before)
 
 
 def test_a_sentence_that_does_not_end_is_cut_and_says_so() -> None:
@@ -356,7 +356,7 @@ def test_what_is_drawn_for_a_picture_does_not_depend_on_the_others() -> None:
 
 
 def test_no_pictures_have_no_sentences() -> None:
-    nobody = (torch.zeros(0, dtype=torch.long),)
+    nobody = (np.zeros(0, np.int64),)
     assert greedy(Toy(0), nobody) == sample(Toy(0), nobody) == beam(Toy(0), nobody) == []
 
 
@@ -393,3 +393,21 @@ def test_impossible_sentences_are_refused(options: dict[str, object], message: s
 def test_impossible_searches_are_refused(decode: object, options: dict[str, object], message: str) -> None:
     with pytest.raises(SeesayError, match=message.replace("\n", "\\n")):
         decode(Toy(0), beginnings(1), **options)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**31, 2**61 + 7])
+def test_a_seed_draws_the_numbers_that_torch_draws(seed: int) -> None:
+    numbers = torch.rand(50, generator=torch.Generator().manual_seed(seed)).double().tolist()
+    assert uniform(seed, 50).tolist() == numbers
+    seeds = torch.randint(2**62, (5,), generator=torch.Generator().manual_seed(seed)).tolist()
+    assert block_seeds(seed, 5) == seeds
+
+
+@pytest.mark.parametrize("n_values", [5, 700, 5000])
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_the_largest_are_found_in_their_order_and_of_equal_ones_the_first(n_values: int, k: int) -> None:
+    noise = np.random.default_rng(n_values)
+    for values in (noise.normal(size=(4, n_values)), noise.integers(0, 4, (4, n_values)), np.zeros((4, n_values))):
+        wanted = np.argsort(-values, 1, kind="stable")[:, :k]
+        assert np.array_equal(largest(values.astype(np.float32), k), wanted)
+    assert largest(np.zeros((0, n_values)), k).shape == (0, k)

@@ -102,6 +102,7 @@ def identifier_run(
     colours_recipe: dict[str, Any], colours_cache: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """The folder of a finished run that has learned to tell colours apart; its `weights` can be loaded."""
+    from seesay.export.exporting import export_weights
     from seesay.training.recipe import Recipe
     from seesay.training.run import run_recipe
 
@@ -116,4 +117,5 @@ def identifier_run(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEESAY_CACHE", str(colours_cache))
         run_recipe(Recipe.from_dict(recipe), folder)
+        export_weights(folder / "weights", precision="fp32")
     return folder

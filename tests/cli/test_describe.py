@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from seesay.drawing.overlay import PALETTE
+from seesay.export.exporting import export_weights
 from seesay.grounding.phrases import PHRASES, Phrase, write_phrases
 from seesay.images.features import FeatureSpec
 from seesay.images.io import open_image
@@ -39,6 +40,7 @@ def describer_run(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEESAY_CACHE", str(colours_cache))
         run_recipe(Recipe.from_dict(recipe), folder)
+        export_weights(folder / "weights", precision="fp32")
     return folder
 
 
@@ -91,7 +93,7 @@ def test_a_box_that_is_none_is_refused(seesay: Run, weights: tuple[str, ...], ph
     finished = seesay("describe", photo, *weights, f"--box={box}")
     assert finished.code == 2
     assert f"the box '{box}'" in finished.err
-    assert "inside the 96 x 64 of the picture" in finished.err
+    assert "inside the 96 x 64 of the photo" in finished.err
 
 
 def test_weights_that_describe_no_regions_are_refused(seesay: Run, photo: Path, colours_run: Path) -> None:

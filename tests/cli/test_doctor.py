@@ -45,6 +45,24 @@ def test_missing_weights_are_named(packaged: Path, lost: str) -> None:
     assert states(packaged) == {"small": "missing"}
 
 
+def test_graphs_and_networks_are_part_of_a_release(packaged: Path) -> None:
+    graph = packaged / "small/texts.onnx"
+    graph.write_bytes(b"a graph")
+    files = {"texts": {"file": "texts.onnx", "digest": health.file_digest(graph)}}
+    (packaged / "small/config.json").write_text(json.dumps({"graphs": {"files": files}}))
+    (packaged / "network").mkdir()
+    (packaged / "network/network.json").write_text("{}")
+    (packaged / "network/network.onnx").write_bytes(b"a network")
+    health.write_digests(packaged)
+    assert states(packaged) == {"network": "ok", "small": "ok"}
+    graph.write_bytes(b"another")
+    (packaged / "network/network.onnx").write_bytes(b"another")
+    assert states(packaged) == {"network": "changed", "small": "changed"}
+    graph.unlink()
+    (packaged / "network/network.onnx").unlink()
+    assert states(packaged) == {"network": "missing", "small": "missing"}
+
+
 def test_own_weights_are_no_problem(packaged: Path) -> None:
     shutil.copytree(packaged / "small", packaged / "trained")
     assert states(packaged) == {"small": "ok", "trained": "own"}

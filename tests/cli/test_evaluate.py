@@ -153,8 +153,19 @@ class TestEnsembles:
     ) -> None:
         told = refused(["evaluate", "tiny", "--data", "pets", "--ensemble", second, "--task", "captions"], capsys)
         assert "--task is for single weights" in told
+
+    def test_figures_are_kept_with_the_folder_of_an_ensemble(
+        self, second: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         told = refused(["evaluate", "tiny", "--data", "pets", "--ensemble", second, "--record"], capsys)
-        assert "--record is for single weights" in told
+        assert f"{second} is not the folder of an ensemble" in told
+        evaluate("--ensemble", second, "--choose-on", "test", "-o", "out", "--json")
+        capsys.readouterr()
+        evaluate("--ensemble", "out/ensemble", "--record", "--json")
+        report = json.loads(capsys.readouterr().out)
+        about = json.loads(Path("out/ensemble/config.json").read_text())
+        assert about["figures"]["pets/test"]["sum"] == report["sum"]
+        assert f"| {report['sum']:.1f} |" in Path("out/ensemble/card.md").read_text()
 
 
 def test_pictures_may_lie_elsewhere(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,3 +193,33 @@ def test_what_cannot_be_measured_is_refused_by_name(
 ) -> None:
     assert message in refused(["evaluate", *arguments], capsys)
     assert not Path("seesay-report").exists()
+
+
+def test_both_engines_measure_the_same(
+    colours_run: Path, colours: Path, in_colours_cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reports = {}
+    for engine in ("torch", "runtime"):
+        with pytest.raises(SystemExit) as caught:
+            run(["evaluate", str(colours_run / "weights"), "--data", str(colours), "--task", "retrieval",
+                 "--engine", engine, "--json"])  # fmt: skip
+        assert caught.value.code == 0
+        reports[engine] = json.loads(capsys.readouterr().out)
+        assert reports[engine]["model"].get("engine", "torch") == engine
+    assert reports["runtime"]["sum"] == reports["torch"]["sum"] > 0
+    for direction in ("i2t", "t2i"):
+        assert reports["runtime"][direction] == reports["torch"][direction]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--task", "retrieval", "--engine", "tpu"], "there is no engine 'tpu'\n  allowed: runtime, torch"),
+        (["--engine", "runtime"], "tiny has no graphs, without which it needs torch\n  try: seesay export tiny"),
+        (["--task", "retrieval", "--engine", "runtime", "--set", "config.dim=8"], "graphs are measured as they are"),
+    ],
+)
+def test_an_engine_that_does_not_fit_is_refused(
+    place: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    assert said in refused(["evaluate", "tiny", "--data", "pets", *options], capsys)

@@ -121,7 +121,7 @@ def test_a_matcher_has_retrieval_and_no_captions(seesay: Call, farm: Path) -> No
     for option in (["--task", "captions"], ["--beam", 3], ["--normalise", "none"], ["--references", "farm"]):
         code, out, err = seesay("evaluate", "matcher", "--data", "farm", *option)
         assert (code, out) == (2, "")
-        assert "matcher matches pictures and sentences and writes no captions" in err or "is no captioner" in err
+        assert "matcher matches images and sentences and writes no captions" in err or "is no captioner" in err
 
 
 def test_a_language_model_without_pictures_has_captions_and_no_retrieval(seesay: Call, farm: Path) -> None:
@@ -161,13 +161,15 @@ class TestRecord:
         captions = measure(seesay, "--task", "captions", "--references", "farm", "--record")
         retrieval = measure(seesay, "--task", "retrieval", "--record")
         again = measure(seesay, "--task", "captions", "--beam", 1, "--record")
-        kept = pretrained.find("writer").figures["farm/test"]
-        assert kept["captions"] == again["captions"] != captions["captions"]
+        figures = pretrained.find("writer").figures
+        kept = figures["farm/test"]
+        assert kept["captions"] == captions["captions"] != again["captions"]
+        assert figures["farm/test/beam-1"]["captions"] == again["captions"]  # beside the weights' own way to decode
         assert kept["reranking"] == captions["reranking"]
         assert (kept["i2t"], kept["sum"]) == (retrieval["i2t"], retrieval["sum"])
         assert kept["protocol"]["normalise"] == "marginal"
         card = (farm / "writer" / "card.md").read_text()
-        assert "| farm/test | greedy |" in card
+        assert "| farm/test/beam-1 | greedy |" in card
         assert str(farm) not in (farm / "writer" / "config.json").read_text()
 
     def test_figures_of_other_data_are_replaced(self, seesay: Call, farm: Path) -> None:
@@ -185,6 +187,7 @@ class TestRecord:
         figures = pretrained.find("writer").figures
         assert list(figures) == ["farm/test", "farm/test/normalise-mean-image", "farm/test/normalise-none"]
         assert figures["farm/test/normalise-none"]["i2t"] == reports["none"]["i2t"]
+        assert reports["none"]["protocol"]["softmax"] == "exact"
         # Among the images of one sentence all three give the same order.
         assert len({json.dumps(report["t2i"]) for report in reports.values()}) == 1
 
@@ -226,7 +229,7 @@ class TestReranking:
         (["--task", "counting"], "there is no task 'counting'\n  allowed: captions, retrieval, grounding, "),
         (["--limit", "2", "--protocol", "1k"], "--limit and --protocol both say which images are measured"),
         (["--references", "farm", "--choose-on", "dev", "--k", "3"], "k and m are either given or chosen"),
-        (["--choose-on", "dev"], "--choose-on is for reranking, which needs captioned pictures\n  try: --references"),
+        (["--choose-on", "dev"], "--choose-on is for reranking, which needs captioned photos\n  try: --references"),
         (["--m", "3"], "--m is for reranking"),
         (["--references", "farm", "--choose-on", "val2"], "farm has no split 'val2'"),
         (["--references", "barn"], "there is no collection 'barn'"),

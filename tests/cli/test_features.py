@@ -34,7 +34,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_features_are_computed_once(seesay: Call, few: Path, own_cache: Path) -> None:
     code, out, err = seesay("features", few, *SMALL)
     assert (code, err) == (0, "")
-    assert out.startswith("8 pictures have features in ")
+    assert out.startswith("8 photos have features in ")
     assert "(8 computed in this run)" in out
     (store,) = own_cache.iterdir()
     assert str(store) in out
@@ -58,10 +58,10 @@ def test_broken_and_missing_pictures_are_named_and_the_others_computed(seesay: C
     (few / "images" / "blue_5.png").unlink()
     code, out, err = seesay("features", few, *SMALL)
     assert code == 1
-    assert out.startswith("6 pictures have features")
+    assert out.startswith("6 photos have features")
     assert "(6 computed in this run)" in out
     assert f"not usable: {few / 'images' / 'red_5.png'}: cannot open" in err
-    assert "1 pictures of the collection do not exist here" in err
+    assert "1 photos of the collection do not exist here" in err
     code, out, err = seesay("features", few, *SMALL, "--json")
     assert (code, err) == (1, "")
     summary = json.loads(out)
@@ -73,7 +73,7 @@ def test_the_pictures_may_lie_elsewhere(seesay: Call, few: Path, tmp_path: Path)
     shutil.move(few / "images", tmp_path / "elsewhere")
     code, out, _ = seesay("features", few, *SMALL, "--images", tmp_path / "elsewhere")
     assert code == 0
-    assert out.startswith("8 pictures")
+    assert out.startswith("8 photos")
 
 
 @pytest.mark.parametrize(
@@ -119,3 +119,10 @@ def test_an_interruption_keeps_what_was_finished(seesay: Call, few: Path, monkey
     code, out, _ = seesay("features", few, *SMALL)
     assert code == 0
     assert "(5 computed in this run)" in out
+
+
+def test_a_folder_of_photos_needs_no_sentences(seesay: Call, few: Path) -> None:
+    code, out, err = seesay("features", few / "images", *SMALL, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["pictures"] == 8
+    assert seesay("features", few / "images", "--split", "test", *SMALL).code == 2

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import cache
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,8 @@ def test_searched_regions_are_the_default(seesay: Run, weights: tuple[str, str],
 @pytest.mark.parametrize(
     ("phrase", "note"),
     [
-        ("zebra", "has never learned 'zebra' of 'zebra': its box means nothing"),
-        ("red zebra", "has never learned 'zebra' of 'red zebra': only its other words were looked for"),
+        ("zebra", "has never learned 'zebra': the box means nothing"),
+        ("red zebra", "has never learned 'zebra': only the rest was looked for"),
     ],
 )
 def test_words_that_were_never_learned_are_named(
@@ -112,7 +113,7 @@ def test_in_a_sentence_words_that_name_nothing_or_are_unknown_have_no_box_of_the
     finished = seesay("ground", photo, "--sentence", "a red is in the zebra blue", *weights, *HALVES, "--json")
     rows = json.loads(finished.out)["phrases"]
     assert [(row["phrase"], row["unknown"]) for row in rows] == [("a red", []), ("is in the zebra blue", ["zebra"])]
-    assert "has never learned 'zebra' of 'a red is in the zebra blue'" in finished.err
+    assert "has never learned 'zebra': only the rest was looked for" in finished.err
 
 
 @pytest.mark.parametrize(
@@ -180,3 +181,13 @@ def test_a_phrase_without_words_is_refused(seesay: Run, photo: Path, tmp_path: P
     assert finished.code == 2
     assert "a phrase has no words" in finished.err
     assert not (tmp_path / "found.png").exists()
+
+
+def test_a_photo_may_come_from_stdin(
+    seesay: Run, weights: tuple[str, str], photo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(photo.read_bytes())))
+    piped = json.loads(seesay("ground", "-", "red", *weights, *HALVES, "--json").out)
+    named = json.loads(seesay("ground", photo, "red", *weights, *HALVES, "--json").out)
+    assert piped["photo"] == "image 1"
+    assert piped["phrases"] == named["phrases"]

@@ -32,7 +32,7 @@ def test_the_page_does_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatc
 
 def test_options_show_their_values_and_defaults() -> None:
     page = help_page()
-    assert "| `--model, -m WEIGHTS` | Weights by name or folder (seesay models). | `vse` |" in page
+    assert "| `--model, -m WEIGHTS` | Weights by name or folder (seesay models). | `mrnn` |" in page
     assert "| `--size PIXELS` | Side of the network's input; 0 takes the network's own. | `0` |" in page
     assert "| `PHOTO… SENTENCE…` |" in page
     assert "seesay match [OPTIONS] PHOTO… SENTENCE…" in page

@@ -67,7 +67,7 @@ def test_a_method_that_cannot_explain_is_refused_with_what_to_type(
     finished = seesay("identify", "a red picture", photo_folder, *weights, "--method", method)
     assert (finished.code, finished.out) == (2, "")
     assert said in finished.err
-    assert "try: --method contrastive" in finished.err
+    assert "try: --method " in finished.err
 
 
 def test_pictures_that_cannot_be_used_are_named_and_the_others_ranked(
@@ -93,7 +93,7 @@ def test_a_description_without_words_is_refused(
 def test_unknown_words_are_pointed_out(seesay: Run, weights: tuple[str, str], photo_folder: Path) -> None:
     finished = seesay("identify", "zebras", photo_folder, *weights)
     assert finished.code == 0
-    assert "knows no word of 'zebras'" in finished.err
+    assert "never learned 'zebras': the choice means nothing" in finished.err
 
 
 def test_weights_that_give_no_probability_are_refused(

@@ -16,6 +16,7 @@ def test_the_status_of_nothing(seesay: Call, own_library: Path) -> None:
     assert code == 0
     assert out.splitlines() == [f"library   {own_library}", "photos    0 (0 different)", "unusable  0"]
     assert "no folder is indexed yet; try: seesay index ~/Pictures" in err
+    assert not own_library.exists()
 
 
 def test_the_status_of_a_library(seesay: Call, indexed: Path, model: tuple[str, ...]) -> None:
@@ -118,6 +119,7 @@ def test_a_password_on_the_command_line_is_refused_and_not_repeated(seesay: Call
 def test_an_address_that_cannot_be_read_is_not_repeated(
     seesay: Call, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("psycopg", reason="needs the extra [postgres]")
     monkeypatch.setenv("SEESAY_LIBRARY", address)
     code, _, err = seesay("library", "status")
     assert code == 2

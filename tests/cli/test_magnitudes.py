@@ -45,7 +45,7 @@ def test_the_table_has_both_ends_and_the_correlation(seesay: Run, options: tuple
     assert lines[-1].startswith("rank correlation with the idf of 10 words: ")
 
 
-def test_longest_and_shortest_regions_are_drawn(seesay: Run, options: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_most_and_least_salient_regions_are_drawn(seesay: Run, options: tuple[str, ...], tmp_path: Path) -> None:
     finished = seesay("magnitudes", *options, "-n", 4, "-o", tmp_path / "regions.png")
     assert (finished.code, finished.err) == (0, f"drawn in {tmp_path / 'regions.png'}\n")
     sheet = open_image(tmp_path / "regions.png")

@@ -11,7 +11,7 @@ import pytest
 
 import seesay as package
 from seesay.errors import SeesayError
-from seesay.models import pretrained
+from seesay.models import weights
 from seesay.system.cluster import ClusterGoneError
 
 Call = Callable[..., Any]
@@ -83,7 +83,7 @@ def test_an_error_is_printed_as_it_is_without_a_traceback(seesay: Call, monkeypa
     def fail() -> None:
         raise error
 
-    monkeypatch.setattr(pretrained, "installed", fail)
+    monkeypatch.setattr(weights, "installed", fail)
     assert seesay("models") == (2, "", f"seesay: {error}\n")
 
 
@@ -94,7 +94,7 @@ def test_a_process_whose_cluster_has_gone_away_ends_at_once(seesay: Call, monkey
     def end(code: int) -> None:
         raise SystemExit(code + 40)
 
-    monkeypatch.setattr(pretrained, "installed", fail)
+    monkeypatch.setattr(weights, "installed", fail)
     monkeypatch.setattr(os, "_exit", end)
     assert seesay("models") == (42, "", "seesay: the cluster has gone away\n")
 
@@ -103,7 +103,7 @@ def test_an_interruption_ends_with_130_and_says_what_is_kept(seesay: Call, monke
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pretrained, "installed", interrupt)
+    monkeypatch.setattr(weights, "installed", interrupt)
     code, out, err = seesay("models")
     assert (code, out) == (130, "")
     assert err.strip() == "seesay: stopped; what was finished is kept, the same command goes on from there"
@@ -115,7 +115,7 @@ def test_a_defect_of_seesay_itself_keeps_its_traceback(monkeypatch: pytest.Monke
     def fail() -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(pretrained, "installed", fail)
+    monkeypatch.setattr(weights, "installed", fail)
     with pytest.raises(ZeroDivisionError):
         run(["models"])
 

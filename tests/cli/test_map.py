@@ -20,11 +20,11 @@ def test_a_picture_and_a_page_are_drawn(draw: Call, tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     code, out, err = draw()
     assert code == 0
-    assert out.splitlines()[0] == "8 pictures, 16 sentences"
+    assert out.splitlines()[0] == "8 photos, 16 sentences"
     assert "drawn in map.png" in err
     with Image.open(tmp_path / "map.png") as picture:
         assert picture.size == (1500, 1080)
-    assert "8 pictures of colours and their sentences, as colours sees them" in (tmp_path / "map.html").read_text()
+    assert "8 photos of colours and their sentences, as colours sees them" in (tmp_path / "map.html").read_text()
 
 
 def test_places_can_be_read_by_a_script(draw: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

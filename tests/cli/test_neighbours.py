@@ -12,6 +12,7 @@ import torch
 from PIL import Image
 
 from seesay.drawing.sheets import ACCENT
+from seesay.export.exporting import export_weights
 from seesay.images.features import FeatureSpec
 from seesay.models.mrnn import MRNN, MRNNConfig
 from seesay.models.pretrained import load_captioner, save
@@ -28,6 +29,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = MRNN(config, Vocabulary.build(["a red picture"], min_count=1), FeatureSpec("efficientnet-lite0", 64))
     folder = tmp_path_factory.mktemp("weights") / "untrained"
     save(folder, model, {"name": "untrained", "data": [], "figures": {}})
+    export_weights(folder, precision="fp32")
     return folder
 
 
@@ -70,7 +72,7 @@ def test_the_table_has_both_kinds_side_by_side(neighbours: Call, colours: Path) 
     assert (code, err) == (0, "")
     title, header, *lines = out.splitlines()
     assert title.strip() == str(colours / "images" / "red_5.png")
-    assert header.split() == ["refined", "picture", "original", "picture"]
+    assert header.split() == ["refined", "photo", "original", "photo"]
     assert len(lines) == 2
     for line in lines:
         first, name, second, other = line.split()
@@ -143,7 +145,7 @@ def test_a_folder_with_nothing_else_is_refused(neighbours: Call, colours: Path, 
     shutil.copy(colours / "images" / "red_0.png", tmp_path / "only.png")
     code, _, err = neighbours(tmp_path / "only.png", "--in", tmp_path)
     assert code == 2
-    assert "no pictures that could be neighbours" in err
+    assert "no photos that could be neighbours" in err
     (tmp_path / "empty").mkdir()
     code, _, err = neighbours(tmp_path / "only.png", "--in", tmp_path / "empty")
     assert code == 2

@@ -43,7 +43,7 @@ def test_a_table_names_pictures_and_edges_and_a_sheet_is_drawn(
     finished = seesay("regions", "red", "--in", halves, "--split", "test", *weights, "-n", 2)
     assert (finished.code, finished.err) == (0, "drawn in regions.png\n")
     lines = finished.out.splitlines()
-    assert lines[0].split() == ["snippet", "score", "picture", "left,", "top,", "right,", "bottom"]
+    assert lines[0].split() == ["phrase", "score", "photo", "left,", "top,", "right,", "bottom"]
     assert lines[1].split()[0] == "red"
     assert "50 %" in lines[1]
     assert open_image(tmp_path / "regions.png").width > 2 * 200

@@ -128,6 +128,8 @@ def test_json(seesay: Call, indexed: Path, own_library: Path, model: tuple[str, 
     assert code == 0
     report = json.loads(out)
     (row,) = report.pop("results")
+    understood = report.pop("understood")
+    assert understood == {"without": [], "dates": None, "replaced": {}, "unknown": [], "language": None}
     assert report == {"query": "a red picture", "library": str(own_library), "model": model[1]}
     assert (row["path"], row["copies"]) == (str(indexed / "red.png"), [str(indexed / "copy.png")])
     assert (row["width"], row["height"], row["taken"], row["camera"], row["word"]) == (40, 48, None, None, None)
@@ -187,7 +189,41 @@ def test_a_contact_sheet(seesay: Call, indexed: Path, tmp_path: Path) -> None:
 def test_unknown_words_are_told(seesay: Call, indexed: Path) -> None:
     code, _, err = seesay("search", "a red xyzzyx", "--minus", "qwertz guitar")
     assert code == 0
-    assert err == "seesay: the model has never learned 'xyzzyx', 'qwertz': results may be off\n"
+    assert err.splitlines() == [
+        "seesay: the model has never learned 'xyzzyx': search does without",
+        "seesay: the model has never learned 'qwertz': search does without",
+    ]
+
+
+def test_a_query_of_unknown_words_alone_finds_nothing_and_says_so(seesay: Call, indexed: Path) -> None:
+    code, out, err = seesay("search", "the xyzzyx")
+    assert (code, out) == (1, "")
+    assert err.splitlines() == [
+        "seesay: the model has never learned 'xyzzyx': there is nothing else to search for",
+        "seesay: no photo fits",
+    ]
+
+
+def test_a_misspelt_word_is_read_as_the_known_one_unless_it_is_to_be_kept(seesay: Call, indexed: Path) -> None:
+    code, out, err = seesay("search", "a greeen picture")
+    assert (code, err) == (0, "seesay: 'greeen' is read as 'green'\n")
+    assert out == seesay("search", "a green picture").out
+    code, _, err = seesay("search", "greeen", "--exact")
+    assert code == 1
+    assert "seesay: did you mean 'green' instead of 'greeen'?" in err.splitlines()
+
+
+def test_what_photos_are_not_to_show_and_when_they_are_from_is_understood(seesay: Call, indexed: Path) -> None:
+    code, out, err = seesay("search", "a red picture without green from 1999", "--json")
+    assert code == 1
+    assert "seesay: without: green" in err.splitlines()
+    assert "seesay: from: 1999" in err.splitlines()
+    found = json.loads(out)
+    assert found["understood"]["without"] == ["green"]
+    assert found["understood"]["dates"]["after"] == "1999-01-01"
+    assert (
+        seesay("search", "a red picture without green").out == seesay("search", "a red picture", "--minus", "green").out
+    )
 
 
 def test_a_tag_that_does_not_exist_is_refused(seesay: Call, indexed: Path) -> None:

@@ -68,6 +68,14 @@ def test_the_token_can_come_from_the_environment(
     assert served[0]["access"].token == "a-token-of-some-length"
 
 
+def test_the_token_can_come_from_a_file(seesay: Any, served: list[dict[str, Any]], tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("a-token-of-some-length\n")
+    seesay("serve", "--token-file", tmp_path / "token")
+    assert served[0]["access"].token == "a-token-of-some-length"
+    result = seesay("serve", "--token-file", tmp_path / "none")
+    assert "cannot read the token" in str(result.exception)
+
+
 def test_a_folder_that_is_not_there_is_told_before_anything_starts(
     seesay: Any, served: list[dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -39,7 +39,8 @@ def test_a_recipe_is_run(seesay: Call, recipe: Path, colours_run: Path, tmp_path
     assert code == 0
     assert out.startswith("colours/dev: Sum ")
     assert out.endswith(f"the weights are in {tmp_path / 'run' / 'weights'}\n")
-    lines = err.splitlines()
+    *lines, last = err.splitlines()
+    assert last == f"seesay: to search and caption with them: seesay export {tmp_path / 'run' / 'weights'}"
     assert [line.partition(":")[0] for line in lines] == [f"after epoch {n}/8" for n in range(9)]
     assert all(" sum " in line and "i2t_r1" in line for line in lines)
     assert lines[0].endswith("(best so far)")

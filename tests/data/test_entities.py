@@ -127,13 +127,13 @@ def test_a_box_that_sticks_out_is_cut_to_the_picture(
     rewrite(flickr30k_entities / "Annotations" / "22.xml", "<xmax>200<", "<xmax>260<")
     collection = entities.read(flickr30k_entities)
     assert collection.items[1].boxes == (Box("7", 0.5, 0.0, 1.0, 1.0),)
-    assert collection.problems[0].detail == "101,1–260,100 in a photo of 200 x 100; cut to the picture"
+    assert collection.problems[0].detail == "101,1–260,100 in a photo of 200 x 100; cut to the photo"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "kind"),
     [
-        ("<xmin>101<", "<xmin>300<", "box outside the picture"),
+        ("<xmin>101<", "<xmin>300<", "box outside the photo"),
         ("<xmax>200<", "<xmax>50<", "box without area"),
         ("<xmax>200<", "<xmax>nan<", "broken annotation"),
         ("<xmax>200</xmax>", "", "broken annotation"),

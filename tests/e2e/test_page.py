@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(folder: Path, chromium: Any) -> Iterator[str]:
     """The page with these photos indexed."""
-    with Library(folder.parent / "library", model="vse") as library:
+    with Library(folder.parent / "library") as library:
         library.index(folder)
         with running(library, Access.for_host("127.0.0.1")) as address:
             yield address
@@ -365,3 +365,83 @@ def test_everything_can_be_reached_by_keyboard(visit: Callable[..., Any]) -> Non
         if page.evaluate("document.activeElement.classList.contains('word')"):
             break
     expect_heat(page, lit=True)
+
+
+def test_closing_a_photo_leaves_nothing_to_go_back_to(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+cat")
+    page.get_by_role("searchbox").fill("a close up of a cat")
+    page.keyboard.press("Enter")
+    first(page, "cat.jpg")
+    open_photo(page, "cat.jpg")
+    expect(page.locator("#facts dt").first).to_have_text("Taken")
+    page.keyboard.press("Escape")
+    expect(page.locator("#viewer")).not_to_be_visible()
+    expect(page).not_to_have_url(re.compile("photo="))
+    page.go_back()
+    expect(page.locator("#viewer")).not_to_be_visible()
+    expect(page.get_by_role("searchbox")).to_have_value("a cat")
+
+
+def test_another_sentence_gets_a_verdict_of_its_own_and_a_key_shows_the_reason(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+close+up+of+a+cat")
+    first(page, "cat.jpg")
+    open_photo(page, "cat.jpg")
+    expect(page.locator("#words .word").first).to_be_visible()
+    before = page.locator("#verdict").inner_text()
+    assert "%" in before
+    page.locator("#words .word").last.focus()
+    page.keyboard.press("1")
+    expect(page.locator("#words .word").first).to_have_attribute("aria-pressed", "true")
+    page.locator("#sentence").fill("a rokcet with a zzyzx")
+    page.keyboard.press("Enter")
+    expect(page.locator("#word-note")).to_contain_text("“rokcet” is read as “rocket”")
+    expect(page.locator("#word-note")).to_contain_text("never learned “zzyzx”")
+    expect(page.locator("#verdict")).to_contain_text("unlikely")
+    expect(page.locator("#picture")).not_to_have_attribute("alt", re.compile("^Photo"))  # but a caption
+
+
+def test_what_was_understood_is_told_and_can_be_undone(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+caat+without+coffee")
+    first(page, "cat.jpg")
+    expect(page.locator("#note")).to_contain_text("Without: coffee")
+    expect(page.locator("#note")).to_contain_text("“caat” is read as “cat”")
+    page.get_by_role("button", name="Search for it as typed").click()
+    expect(page).to_have_url(re.compile("exact=true"))
+    expect(page.locator("#note")).to_contain_text("Did you mean “cat” instead of “caat”?")
+    page.get_by_role("searchbox").fill("the zzyzx")
+    expect(page.locator("#message")).to_have_text("No photo fitsTry other words.")
+    expect(page.locator("#note")).to_contain_text("never learned “zzyzx”")
+    expect(page).not_to_have_url(re.compile("exact"))
+
+
+def test_one_can_type_at_once_or_choose_an_example(visit: Callable[..., Any]) -> None:
+    page = visit()
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    example = page.locator("#examples button").first
+    text = example.inner_text()
+    example.click()
+    expect(page.get_by_role("searchbox")).to_have_value(text)
+    expect(page.locator("#examples")).not_to_be_visible()
+
+
+def test_a_mistyped_address_leads_back_to_the_photos(visit: Callable[..., Any]) -> None:
+    page = visit("nowhere")
+    expect(page.locator("h1")).to_have_text("There is nothing at this address")
+    page.get_by_role("link", name="To the photos").click()
+    expect(tiles(page).first).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_that_keeps_somebody_out(visit: Callable[..., Any], scheme: str) -> None:
+    page = visit("?q=a+cat+without+coffee", bypass_csp=True, color_scheme=scheme)
+    first(page, "cat.jpg")
+    page.add_script_tag(path=Path(__file__).with_name("axe.min.js"))
+
+    def violations() -> list[str]:
+        found = page.evaluate("async () => (await axe.run()).violations")
+        return [f"{each['id']}: {node['html']}" for each in found for node in each["nodes"]]
+
+    assert violations() == []
+    open_photo(page, "cat.jpg")
+    expect(page.locator("#words .word").first).to_be_visible()
+    assert violations() == []

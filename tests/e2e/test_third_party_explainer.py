@@ -16,6 +16,7 @@ from seesay.explainers.explaining import explain
 from seesay.explainers.explanation import Explanation
 from seesay.explainers.registry import Explainer, explainer_names, explainers_of
 from seesay.images.io import open_image
+from seesay.runtime.matching import Model
 
 PHOTO = Path(seesay.__file__).parent / "samples" / "cat.jpg"
 
@@ -56,11 +57,11 @@ def call(*arguments: object) -> int:
 
 
 def test_it_explains_in_python_and_the_model_keeps_its_own_default() -> None:
-    model = seesay.load("vse")
+    model = Model("vse")
     features = model.features([PHOTO])
     found = explain(model, features, "a sleeping cat", "longest")
     assert (found.method, found.words[found.weights.argmax()]) == ("longest", "sleeping")
-    assert found.score == pytest.approx(float(model.match(PHOTO, "a sleeping cat")), abs=1e-5)
+    assert found.score == pytest.approx(float(model.match(PHOTO, "a sleeping cat")[0, 0]), abs=1e-5)
     with pytest.warns(UserWarning, match="the explainer 'broken'"):
         assert explainers_of(model) == ["alignment", "longest"]
     assert explain(model, features, "a cat").method == "alignment"

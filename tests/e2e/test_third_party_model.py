@@ -1,16 +1,19 @@
 """A model of somebody else's: a toy that reads subwords and brings its own learning task, in this file alone.
 
-It is trained from a recipe, evaluated, saved, loaded, matched, indexed with and searched with, as our own are.
+It is trained from a recipe, exported, tuned, evaluated, explained, saved, loaded, matched, indexed with and searched
+with, as our own are.
 """
 
 import json
 import re
+import shutil
 import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -19,6 +22,7 @@ from torch import Tensor, nn
 
 from seesay.cli.main import run
 from seesay.errors import SeesayError
+from seesay.export.exporting import export_weights
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.pooling import masked_mean
 from seesay.library.library import Library
@@ -26,7 +30,7 @@ from seesay.models import registry
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
 from seesay.models.registry import families, family_class, register_model, search_role
-from seesay.models.weights import find
+from seesay.models.weights import find, tuned_table
 from seesay.text.subwords import Subwords
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.ranking import RankingTask
@@ -89,6 +93,7 @@ class Toy(Matcher):
     learning_task = "toy-ranking"
     weak_points = ("Everything but colours.",)
     stage = "first"
+    explainers = ("alignment",)
     is_embedding = True
     config: ToyConfig
 
@@ -116,13 +121,15 @@ class Toy(Matcher):
 
 @pytest.fixture(scope="module")
 def weights(colours: Path, colours_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of its trained weights."""
+    """The folder of its trained weights, with graphs."""
     folder = tmp_path_factory.mktemp("toy")
     recipe = folder / "toy.toml"
     recipe.write_text(RECIPE.replace("COLLECTION", str(colours)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEESAY_CACHE", str(colours_cache))
-        return run_recipe(read_recipe(recipe), folder / "run").folder
+        trained = run_recipe(read_recipe(recipe), folder / "run").folder
+        export_weights(trained, precision="fp32")
+    return trained
 
 
 def test_it_is_a_family_like_any_other() -> None:
@@ -158,7 +165,7 @@ def test_it_comes_back_with_its_subwords(weights: Path, small_backbone: None) ->
 
 
 def test_a_tokenizer_of_other_weights_is_refused(weights: Path, tmp_path: Path) -> None:
-    for path in weights.iterdir():
+    for path in filter(Path.is_file, weights.iterdir()):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "tokenizer.json").write_text(make_subwords("purple").to_json())
     with pytest.raises(SeesayError, match=r"tokenizer\.json has the words \w+, its config\.json was written for"):
@@ -168,6 +175,35 @@ def test_a_tokenizer_of_other_weights_is_refused(weights: Path, tmp_path: Path) 
 def test_it_is_evaluated(weights: Path, colours: Path, answer: Callable[..., Any], small_backbone: None) -> None:
     report = answer("evaluate", weights, "--data", colours, "--split", "test", "--json")
     assert report["sum"] > 500
+
+
+def test_it_is_tuned_and_searched_with_what_was_chosen(
+    weights: Path, colours: Path, tmp_path: Path, answer: Callable[..., Any], small_backbone: None
+) -> None:
+    own = shutil.copytree(weights.parent, tmp_path / "run") / "weights"  # the network of its graphs is beside it
+    chosen = ("--only", "hubness", "--only", "calibration", "--centres", 4, "--data", colours, "--entities", colours)
+    report = answer("tune", own, *chosen, "--json")
+    assert [step["step"] for step in report["steps"]] == ["hubness", "calibration"]
+    assert tuned_table(find(own), "hubness")["n_centres"] == 4
+    assert (own / "hubness.safetensors").is_file()
+    assert set(find(own).about["tuned"]) == {"hubness", "calibration"}
+    photos = {colour: colours / "images" / f"{colour}_5.png" for colour in ("red", "blue")}
+    with Library(tmp_path / "library", model=own, stages=()) as library:
+        library.index(photos["red"].parent)
+        (first, *_) = library.search("a blue picture", top=1)
+        assert first.path.name.startswith("blue")
+        assert first.word  # only a calibrated score is a probability, which has a word
+
+
+def test_it_is_explained(weights: Path, colours: Path, answer: Callable[..., Any], small_backbone: None) -> None:
+    photo = colours / "images" / "red_5.png"
+    report = answer("explain", photo, "a red picture", "-m", weights, "--json")
+    assert report["method"] == "alignment"
+    assert [row["word"] for row in report["words"]] == ["a", "red", "picture"]
+    maps = np.array(report["word_maps"])  # of a picture that is red all over
+    assert maps[1].mean() > maps[2].mean()
+    blue = np.array(answer("explain", photo, "blue", "-m", weights, "--json")["word_maps"])
+    assert maps[1].mean() > blue[0].mean()
 
 
 def test_it_matches(weights: Path, colours: Path, answer: Callable[..., Any], small_backbone: None) -> None:

@@ -10,10 +10,10 @@ import torch
 
 from seesay.data import Box, Collection, Item, Phrase
 from seesay.errors import SeesayError
-from seesay.evaluation.attending import evaluate_attention
+from seesay.evaluation.attending import Selectivity, evaluate_attention, measure_selectivity
 from seesay.images.extraction import FeatureStore, content_key
 from seesay.images.features import FeatureSpec
-from seesay.layers.pair_sides import Looked
+from seesay.layers.pair_sides import Looked, share_evenly, share_out, share_shuffled
 from seesay.models.smlstm import SMLSTM, SMLSTMConfig
 from seesay.text.vocabulary import Vocabulary
 
@@ -81,3 +81,43 @@ def test_without_attention_or_boxes_there_is_nothing_to_measure(collection: Coll
     plain = replace(collection, items=collection.items[1:])
     with pytest.raises(SeesayError, match="no phrase of pets has a box"):
         evaluate_attention(build(), plain, store=tmp_path / "store")
+
+
+class TestSelectivity:
+    @pytest.fixture
+    def found(self, collection: Collection, tmp_path: Path) -> Selectivity:
+        torch.manual_seed(0)
+        return measure_selectivity(build(), collection, store=tmp_path / "store")
+
+    def test_entropy_is_a_share_of_what_equal_weights_have(self, found: Selectivity) -> None:
+        assert found.entropy["regions"] == pytest.approx([1, 1])  # all cells of these pictures are equal
+        assert found.correlation["regions"] == [None]
+        assert all(value and 0.9 < value < 1 for value in found.entropy["words"])
+        assert [len(row) for row in found.entropy.values()] == [2, 2]
+        assert found.sums.keys() == {"attention", "uniform", "shuffled"}
+        assert found.n_ranked == 2
+
+    def test_without_saliences_it_is_one_and_replacing_changes_nothing(
+        self, collection: Collection, tmp_path: Path
+    ) -> None:
+        model = build()
+        for attention in (model.pairs.image_attention, model.pairs.text_attention):
+            attention.w_p.weight.data.zero_()
+        found = measure_selectivity(model, collection, store=tmp_path / "store")
+        np.testing.assert_allclose([value for row in found.entropy.values() for value in row], 1, rtol=1e-5)  # type: ignore[arg-type]
+        assert len(set(found.sums.values())) == 1
+
+    def test_the_model_attends_again_afterwards(self, collection: Collection, tmp_path: Path) -> None:
+        model = build()
+        measure_selectivity(model, collection, store=tmp_path / "store")
+        assert model.pairs.share is share_out
+
+
+def test_shuffled_attention_has_the_same_weights_on_other_candidates_and_none_on_padding() -> None:
+    mask = torch.tensor([[True] * 5 + [False], [True] * 6])
+    logits = torch.arange(12.0).view(2, 6)
+    plain, shuffled = share_out(logits, mask), share_shuffled(logits, mask)
+    torch.testing.assert_close(plain.sort(-1).values, shuffled.sort(-1).values)
+    assert not torch.equal(plain, shuffled)
+    assert shuffled[0, 5] == 0
+    torch.testing.assert_close(share_evenly(logits, mask)[0], torch.tensor([0.2] * 5 + [0.0]))

@@ -14,6 +14,7 @@ from seesay.evaluation.correspondences import judge_correspondences, match_phras
 from seesay.images.features import Features, FeatureSpec
 from seesay.models import _readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
+from seesay.scoring import choose_regions
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary
 
@@ -53,10 +54,12 @@ FARM = collection(
 )  # fmt: skip
 
 
-def judge(model: HMLSTM, monkeypatch: pytest.MonkeyPatch, regions: list[int], sure: list[float]) -> Any:
+def judge(
+    model: HMLSTM, monkeypatch: pytest.MonkeyPatch, regions: list[int], sure: list[float], *, parts_only: bool = False
+) -> Any:
     found = (torch.tensor(regions), torch.tensor(sure))
-    monkeypatch.setattr(correspondences, "find_correspondences", lambda *_: found)
-    return judge_correspondences(model, FARM, None)  # type: ignore[arg-type]
+    monkeypatch.setattr(correspondences, "find_correspondences", lambda *_, **__: found)
+    return judge_correspondences(model, FARM, None, parts_only=parts_only)  # type: ignore[arg-type]
 
 
 def test_a_region_is_correct_where_it_overlaps_a_box_of_the_chain_by_half(
@@ -67,6 +70,8 @@ def test_a_region_is_correct_where_it_overlaps_a_box_of_the_chain_by_half(
     assert [correspondence.region for correspondence in found] == [1, 2, 0]
     assert report.correct == pytest.approx(100 * 2 / 3)
     assert report.confident == 100.0  # of three, the surest one
+    assert report.correct_30 == pytest.approx(100 * 2 / 3)
+    assert report.whole_chosen == pytest.approx(100 / 3)
 
 
 def test_only_marked_phrases_that_are_noun_phrases_to_the_word_are_judged(
@@ -85,8 +90,24 @@ def test_other_choices_among_the_same_regions_stand_beside_it(model: HMLSTM, mon
     assert report.upper_bound == pytest.approx(200 / 3)
 
 
+def test_without_the_whole_picture_nobody_may_choose_it(model: HMLSTM, monkeypatch: pytest.MonkeyPatch) -> None:
+    report, _ = judge(model, monkeypatch, [1, 2, 1], [0.0] * 3, parts_only=True)
+    assert report.random == pytest.approx(100 * 2 / 6)  # the dog and the cat by their halves
+    assert report.whole_chosen == 0
+    assert report.centred == pytest.approx(200 / 3)  # the bus stands in a corner of the half that was chosen
+
+
+def test_phrases_choose_among_the_parts_of_a_picture_where_that_is_asked(model: HMLSTM) -> None:
+    regions = torch.tensor([[[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]])  # the whole picture fits best
+    phrases, picture = torch.tensor([[1.0, 0.0]]), torch.tensor([0])
+    assert choose_regions(model, regions, phrases, picture)[0].tolist() == [0]
+    region, confidence = choose_regions(model, regions, phrases, picture, parts_only=True)
+    assert region.tolist() == [1]
+    assert confidence.tolist() == pytest.approx([0.6])
+
+
 def test_a_collection_without_boxes_is_refused(model: HMLSTM, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(correspondences, "find_correspondences", lambda *_: (torch.zeros(1), torch.zeros(1)))
+    monkeypatch.setattr(correspondences, "find_correspondences", lambda *_, **__: (torch.zeros(1), torch.zeros(1)))
     bare = collection(Item("1.jpg", None, ("a red bus",), "train"))
     with pytest.raises(SeesayError, match="no noun phrase of farm has a box"):
         judge_correspondences(model, bare, None)  # type: ignore[arg-type]

@@ -109,8 +109,10 @@ def test_an_explainer_that_is_right_wins_every_game(painter: Painter, photos: Co
     assert found.leaving_out["alignment"] == {"1": 0.5, "2": 0.5}
     assert found.leaving_out["random word"]["1"] < 0.5
     assert "gradient × input" not in found.leaving_out  # a sentence is one vector: its words have none
+    # Both photos are described by the same colour.
+    assert found.dependence.correlation == {"alignment": 1.0, "alignment (painter)": 1.0}
     assert found.to_report()["explanations"]["pointing"]["centre"] == {"mean": 0.0, "low": 0.0, "high": 0.0}
-    assert set(found.seconds) == {"features", "pointing", "hiding", "leaving out"}
+    assert set(found.seconds) == {"features", "pointing", "hiding", "leaving out", "dependence"}
 
 
 def test_the_table_has_a_row_for_each_explainer_and_baseline(

@@ -10,7 +10,15 @@ from PIL import Image
 
 from seesay.data import Collection, Item
 from seesay.data.examples import Examples
-from seesay.evaluation.identification import Game, answer_from, caption_scores, draw_games, play
+from seesay.evaluation.identification import (
+    Game,
+    Reading,
+    answer_from,
+    caption_scores,
+    draw_games,
+    person_scores,
+    play,
+)
 from seesay.evaluation.reliability import CalibrationReport, plot_reliability
 from seesay.images.features import Features
 from seesay.text.vectors import WordVectors
@@ -63,6 +71,41 @@ def test_the_baseline_compares_the_mean_vectors_of_caption_and_query() -> None:
     half = 0.5
     wanted = [[half**0.5, half, 0.0], [0.0, half, 0.0], [0.0, 0.0, 0.0]]
     np.testing.assert_allclose(scores, wanted, atol=1e-6)
+
+
+class TestReading:
+    def test_function_words_do_not_count_and_the_centre_is_subtracted(self) -> None:
+        centred = Reading(VECTORS, frozenset({"runs"}), np.array([0.5, 0.5, 0, 0]))
+        np.testing.assert_allclose(
+            centred.read(["a dog runs", "runs", "dog cat"]), [[0.5, -0.5, 0, 0], [0] * 4, [0] * 4]
+        )
+
+    def test_what_all_sentences_share_tells_no_two_apart_once_it_is_subtracted(self) -> None:
+        """Plain means of words that stand in every sentence hide the one that differs; the rest is told apart."""
+        shared = WordVectors("toy", {"dog": 0, "cat": 1, "photo": 2}, np.array([[1, 0, 5], [-1, 0, 5], [0, 0, 9.0]]))
+        captions, queries = ["a dog photo", "a cat photo"], ["dog", "cat"]
+        plain = caption_scores(captions, queries, shared)
+        better = caption_scores(captions, queries, Reading(shared, centre=np.array([0, 0, 6.0])))
+        assert plain[0, 0] - plain[0, 1] < 0.1
+        assert better[0, 0] - better[0, 1] > 0.5
+
+    def test_vectors_and_centre_are_those_of_the_training_sentences(self) -> None:
+        images = [["a dog runs", "one dog runs"]] * 5 + [["a cat sleeps"]] * 5
+        reading = Reading.learned_from(images)
+        assert set(reading.vectors.rows) == {"a", "dog", "runs", "one", "cat", "sleeps"}
+        np.testing.assert_allclose(reading.read([text for own in images for text in own]).mean(0), 0, atol=1e-6)
+        scores = caption_scores(["dog", "cat"], ["runs", "sleeps"], reading)
+        assert scores[0, 0] > scores[0, 1]
+        assert scores[1, 1] > scores[1, 0]
+
+    def test_a_person_never_answers_with_the_query_itself(self) -> None:
+        items = tuple(Item(f"{n}.jpg", None, (first, "a cat"), "test") for n, first in enumerate(("dog", "runs")))
+        table: Any = Table(torch.eye(2))
+        source = Examples.of(Collection("made up", Path("nowhere"), "CSV or JSONL", items), table)
+        scores = person_scores(source, Reading(VECTORS))
+        #  queries:                  dog  a cat runs a cat
+        np.testing.assert_allclose(scores, [[0, 0, 0, 0], [0, 0, 0, 0]])  # "dog" is asked of the second, "a cat"
+        assert play(answer_from(scores), draw_games(source, [Game("two", 2, 20)])) == {"two": 0}
 
 
 def test_calibration_is_reported_before_and_after() -> None:

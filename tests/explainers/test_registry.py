@@ -60,7 +60,7 @@ def test_an_unknown_explainer_is_answered_with_the_list() -> None:
         find_explainer("gaze")
     assert caught.value.what == "there is no explainer 'gaze'"
     assert {"alignment", "attention", "contrastive", "excitation"} <= set(str(caught.value.allowed).split(", "))
-    assert caught.value.hint == "--method contrastive"
+    assert caught.value.hint == "--method alignment"
 
 
 def test_a_model_is_explained_by_those_that_it_lists_in_their_order(vse: VSE, identifier: Identifier) -> None:
@@ -92,7 +92,7 @@ def test_a_model_without_any_explainer_is_refused() -> None:
     model = NIC(NICConfig(), VOCABULARY, FeatureSpec())
     with pytest.raises(SeesayError, match="no installed explainer explains nic") as caught:
         choose_explainer(model)
-    assert caught.value.hint == "--model identifier"
+    assert caught.value.hint == "--model vse"
 
 
 @pytest.mark.usefixtures("everywhere")

@@ -71,7 +71,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def check(out: Path, tmp_path: Path, family: str, config: dict[str, Any], photos: list[Path]) -> tuple[Matcher, Model]:
     folder = untrained(tmp_path, family, config, f"{family}-{crc32(str(config).encode())}")
-    table = export_weights(folder, out, photos=photos)
+    table = export_weights(folder, out, photos=photos, precision="fp32")
     model, graphs = load(folder), Model(out / folder.name)
     found = compare(model, graphs, _features(model, photos, SPEC.load_backbone()))
     assert found.keys() == table["files"].keys()
@@ -112,7 +112,7 @@ def test_what_reads_trees_has_no_graph_of_sentences_and_says_why(out: Path, tmp_
 def test_a_graph_holds_no_weights(family: str, out: Path, tmp_path: Path, photos: list[Path]) -> None:
     config = {"vse": {"dim": 400, "word_dim": 300}, "mrnn": {"embedding": 64, "recurrent": 128, "multimodal": 256}}
     folder = untrained(tmp_path, family, config[family], f"large-{family}")
-    table = export_weights(folder, out, photos=photos)
+    table = export_weights(folder, out, photos=photos, precision="fp32")
     for entry in table["files"].values():
         path = out / folder.name / entry["file"]
         stored = read_graph_file(path).stored
@@ -147,19 +147,22 @@ def test_graphs_take_any_batch_and_any_length(
     assert len(read) == len(sentences)
 
 
-def test_an_int8_network_is_smaller_and_says_what_it_costs(tmp_path: Path, photos: list[Path]) -> None:
+def test_a_smaller_network_says_what_it_costs(tmp_path: Path, photos: list[Path]) -> None:
     folder, out = untrained(tmp_path, "vse", SMALL, "vse"), tmp_path / "out"
     about: dict[str, Any] = {}
     seen = {}
-    for precision in ("fp32", "int8"):
+    for precision in ("fp32", "fp16", "int8"):
         table = export_weights(folder, out, precision=precision, photos=photos)
         about[precision] = json.loads((out / table["network"] / "network.json").read_text())
         seen[precision] = Model(out / "vse").features(photos).pooled
     assert about["int8"]["bytes"] < 0.5 * about["fp32"]["bytes"]
     assert about["fp32"]["difference"] < 1e-3 < about["int8"]["difference"]
     unit = {precision: rows / np.linalg.norm(rows, axis=1, keepdims=True) for precision, rows in seen.items()}
-    found = (unit["fp32"] * unit["int8"]).sum(1).mean()
-    assert about["int8"]["cosine"] == pytest.approx(found, abs=1e-3)
+    for precision in ("fp16", "int8"):
+        found = (unit["fp32"] * unit[precision]).sum(1).mean()
+        assert about[precision]["cosine"]["mean"] == pytest.approx(found, abs=1e-3)
+    assert about["fp16"]["bytes"] < 0.55 * about["fp32"]["bytes"]
+    assert about["fp16"]["cosine"]["least"] > 0.9999
 
 
 def test_a_difference_beyond_the_limit_is_refused() -> None:

@@ -108,6 +108,7 @@ LIBRARY: dict[str, tuple[object, ...]] = {
         "date",
     ),
     "search-paths": ("search", "a cat", "--paths0", "-n", 2),
+    "library-repair": ("library", "repair"),
     "library-forget": ("library", "forget", "damaged/images"),
     "library-rebuild": ("library", "rebuild"),
     "library-status-after": ("library", "status"),

@@ -11,7 +11,7 @@ import seesay as package
 
 CAPTIONERS = ("mrnn", "mrnn-flickr8k", "mrnn-iapr", "dvsa-captions")
 # A hundred photos, or as many as those that compare every pair for themselves look at in a few seconds.
-RETRIEVAL = {"vse": 100, "dvsa": 100, "hmlstm": 100, "smlstm": 30, "identifier": 30}
+RETRIEVAL = {"eye": 100, "vse": 100, "dvsa": 100, "hmlstm": 100, "smlstm": 30, "identifier": 30}
 FIGURES = ("captions", "i2t", "t2i", "sum", "grounding", "identification", "protocol")
 
 

@@ -12,8 +12,7 @@ from seesay.grounding.describing import Described, describe_boxes, describe_pict
 from seesay.images.io import open_image
 from seesay.images.regions import fixed_regions
 from seesay.metrics.grounding import box_iou
-from seesay.models.aligner import load_aligner
-from seesay.models.dvsa_captions import load_describer
+from seesay.runtime.matching import Model
 
 Edges = tuple[float, float, float, float]
 LEFT, RIGHT, HEAD = (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0), (0.1, 0.0, 0.4, 0.4)
@@ -63,7 +62,7 @@ def photo_of(shared_data: Path) -> Callable[[str], Path]:
 
 
 def test_real_photos_are_described_by_phrases_about_different_places(photo_of: Callable[[str], Path]) -> None:
-    found = describe_picture(load_describer("dvsa-captions"), load_aligner("dvsa"), open_image(photo_of("dog")), n=4)
+    found = describe_picture(Model("dvsa-captions"), Model("dvsa"), open_image(photo_of("dog")), n=4)
     assert 1 <= len(found) <= 4
     assert any("dog" in region.caption.words or "dogs" in region.caption.words for region in found)
     assert only_phrases([region.caption for region in found]) == [region.caption for region in found]
@@ -73,7 +72,7 @@ def test_real_photos_are_described_by_phrases_about_different_places(photo_of: C
 
 
 def test_a_region_of_ones_own_is_described_as_it_is(photo_of: Callable[[str], Path]) -> None:
-    describer = load_describer("dvsa-captions")
+    describer = Model("dvsa-captions")
     boxes = fixed_regions("grid-1x2")[1:]
     found = describe_boxes(describer, describer.features([open_image(photo_of("dog"))]), boxes)
     assert [region.box for region in found] == [LEFT, RIGHT]

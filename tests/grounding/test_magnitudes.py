@@ -4,35 +4,33 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seesay.errors import SeesayError
 from seesay.grounding.magnitudes import spearman, word_magnitudes
-from seesay.layers.sequences import Sequences
+from seesay.runtime.protocol import Texts
 from seesay.text.vocabulary import END, Vocabulary
 
 SENTENCES = ["a dog", "a big dog", "a cat", "a zebra"]
 
 
-class Words(torch.nn.Module):
+class Words:
     """A word's vector is as long as the word has letters; the sentence itself is one more fragment."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.vocabulary = Vocabulary.build(SENTENCES[:3], min_count=1)
 
-    def encode_texts(self, sentences: list[str]) -> Sequences:
+    def encode_texts(self, sentences: list[str]) -> Texts:
         rows = [sentence.split() for sentence in sentences]
         longest = max(map(len, rows)) + 1
-        states, words = torch.zeros(len(rows), longest, 2), torch.zeros(len(rows), longest, dtype=torch.int64)
+        states, words = np.zeros((len(rows), longest, 2), np.float32), np.zeros((len(rows), longest), np.int64)
         for row, tokens in enumerate(rows):
             for place, word in enumerate(tokens):
                 states[row, place, 1] = len(word)
-            words[row, : len(tokens)] = torch.tensor(self.vocabulary.encode(tokens))
+            words[row, : len(tokens)] = self.vocabulary.encode(tokens)
             words[row, len(tokens)], states[row, len(tokens)] = END, 1000
-        return Sequences(states, words, torch.tensor([len(tokens) + 1 for tokens in rows]))
+        return Texts(states, words, np.array([len(tokens) + 1 for tokens in rows]))
 
 
 @pytest.mark.parametrize("batch", [1, 256])

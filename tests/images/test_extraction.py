@@ -229,7 +229,7 @@ def test_a_table_gives_rows_in_the_order_asked_for(photos: list[Path], tmp_path:
 def test_a_table_of_unusable_pictures_is_refused_with_the_first_few_named(photos: list[Path], tmp_path: Path) -> None:
     for photo in photos[:4]:
         photo.write_bytes(b"GIF89a" + photo.name.encode())
-    with pytest.raises(SeesayError, match=r"4 of 10 pictures cannot be used: .*0\.png.*1\.png.*2\.png") as caught:
+    with pytest.raises(SeesayError, match=r"4 of 10 photos cannot be used: .*0\.png.*1\.png.*2\.png") as caught:
         features_of(photos, SMALL, root=tmp_path)
     assert "3.png" not in str(caught.value)
 

@@ -297,7 +297,9 @@ def test_a_file_that_may_not_be_read_is_refused_by_name(tmp_path: Path, monkeypa
     def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "open", refuse)  # root may read everything, so file modes cannot stage this
+    monkeypatch.setattr(
+        "seesay.system.reading.os.open", refuse
+    )  # root may read everything, so file modes cannot stage this
     with pytest.raises(SeesayError, match=r"private\.jpg: permission denied"):
         open_image(path)
 

@@ -53,9 +53,9 @@ def test_a_transparent_array_lies_on_white() -> None:
 @pytest.mark.parametrize(
     ("pixels", "what"),
     [
-        (np.zeros((2, 3, 4, 3), np.uint8), "an array of shape 2x3x4x3 is no picture"),
-        (np.zeros((4, 3, 2), np.uint8), "an array of shape 4x3x2 is no picture"),
-        (np.zeros((0, 3, 3), np.uint8), "an array of shape 0x3x3 is no picture"),
+        (np.zeros((2, 3, 4, 3), np.uint8), "an array of shape 2x3x4x3 is no image"),
+        (np.zeros((4, 3, 2), np.uint8), "an array of shape 4x3x2 is no image"),
+        (np.zeros((0, 3, 3), np.uint8), "an array of shape 0x3x3 is no image"),
         (np.zeros((4, 3, 3), np.float32), "the pixels of an array are float32"),
         (np.zeros((4, 3), np.int64), "the pixels of an array are int64"),
     ],
@@ -92,5 +92,5 @@ def test_a_file_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("thing", [None, 3, 2.5, {}])
 def test_other_things_are_refused(thing: Any) -> None:
-    with pytest.raises(SeesayError, match="cannot open a picture from a"):
+    with pytest.raises(SeesayError, match="cannot open an image from a"):
         as_source(thing)

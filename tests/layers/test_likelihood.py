@@ -43,7 +43,7 @@ def score_each_pair(
     weight: Tensor,
     bias: Tensor,
     project: Tensor | None = None,
-    self_normalised: bool = False,
+    normalised: bool = True,
 ) -> Tensor:
     scores = torch.zeros(len(images), len(texts), dtype=torch.float64)
     for i, image in enumerate(images):
@@ -52,7 +52,7 @@ def score_each_pair(
                 hidden = activation((state + image).double())
                 hidden = hidden if project is None else project.double() @ hidden
                 logits = weight.double() @ hidden + bias.double()
-                scores[i, j] += logits[word] if self_normalised else logits.log_softmax(0)[word]
+                scores[i, j] += logits.log_softmax(0)[word] if normalised else logits[word]
     return scores.float()
 
 
@@ -79,14 +79,14 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("self_normalised", [False, True], ids=["exact", "self-normalised"])
+@pytest.mark.parametrize("normalised", [True, False], ids=["exact", "logits"])
 @pytest.mark.parametrize("projected", [False, True], ids=["direct", "projected"])
 @pytest.mark.parametrize("kind", SENTENCES)
-def test_scores_equal_a_loop_over_pairs_where_sentences(kind: str, projected: bool, self_normalised: bool) -> None:
+def test_scores_equal_a_loop_over_pairs_where_sentences(kind: str, projected: bool, normalised: bool) -> None:
     weight, bias, project = weights(projected)
     texts, images = read(SENTENCES[kind]), pictures(5)
-    scores = log_likelihoods(images, texts, torch.tanh, weight, bias, project=project, self_normalised=self_normalised)
-    expected = score_each_pair(images, texts, torch.tanh, weight, bias, project, self_normalised)
+    scores = log_likelihoods(images, texts, torch.tanh, weight, bias, project=project, normalised=normalised)
+    expected = score_each_pair(images, texts, torch.tanh, weight, bias, project, normalised)
     torch.testing.assert_close(scores, expected, rtol=1e-4, atol=1e-5)
 
 

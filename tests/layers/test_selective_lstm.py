@@ -143,7 +143,7 @@ def test_gradients_reach_every_weight_and_both_sides() -> None:
 def test_an_untrained_layer_that_begins_as_a_cosine_ranks_as_one() -> None:
     torch.manual_seed(0)
     layer = SelectiveLSTM(64, 32, 8, 16, 3, variant="ctx")
-    layer.begin_as_cosine()
+    layer.initialise_as_cosine()
     images, texts = Side(torch.zeros(9, 0, 64), torch.randn(9, 64)), Side(torch.zeros(9, 1, 64), torch.randn(9, 64))
     cosine = F.normalize(images.context, dim=1) @ F.normalize(texts.context, dim=1).T
     scores = layer.score(images, texts)

@@ -14,9 +14,10 @@ from PIL import Image
 from seesay.errors import SeesayError
 from seesay.library.encoder import WeightsEncoder
 from seesay.library.ranking.cascade import Blend
-from seesay.library.stages import open_stage
+from seesay.library.stages import Regions, open_stage
 from seesay.library.weights import LibraryWeights, Role
 from seesay.models import pretrained
+from seesay.models.aligner import load_aligner
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,32 @@ def test_vectors_are_those_of_the_model(weights: Path) -> None:
         assert all(0 <= number < 1000 for number, _ in likeliest)
 
 
+SENTENCES = ["a dog runs", "two dogs play in the snow", "a zebra", "", "🐶", "snow", "the " * 150]
+
+
+@pytest.mark.parametrize(("name", "shape"), [("dvsa", (3, 20, 768)), ("mrnn", (3, 1, 512))])
+def test_later_stages_score_as_torch_does(name: str, shape: tuple[int, ...]) -> None:
+    views = np.random.default_rng(0).standard_normal(shape).astype(np.float16) / 30
+    stage, model = open_stage(name, Blend(("eye",), 20, 0.5, 1.0, 0.0)), pretrained.load(name)
+    with torch.inference_mode():
+        expected = model.score_views(torch.from_numpy(views).float(), SENTENCES).T.numpy()
+    for row, sentence in enumerate(SENTENCES):
+        np.testing.assert_allclose(stage.score(views, sentence), expected[row], rtol=1e-4, atol=1e-4)
+
+
+def test_a_phrase_points_at_the_region_that_torch_finds() -> None:
+    views = np.random.default_rng(0).standard_normal((3, 20, 768)).astype(np.float16) / 30
+    stage, model = open_stage("dvsa"), load_aligner("dvsa")
+    assert isinstance(stage, Regions)
+    for sentence in SENTENCES:
+        with torch.inference_mode():
+            phrase = torch.nn.functional.normalize(model.encode_phrases([sentence])[0], dim=0)
+            products = (torch.from_numpy(views).float() @ phrase).numpy()
+        scores, boxes = stage.point(views, sentence)
+        np.testing.assert_allclose(scores, products.max(1), atol=1e-5)
+        np.testing.assert_array_equal(boxes, model.boxes[products.argmax(1)])
+
+
 def test_the_fingerprint_names_weights_and_features(weights: Path) -> None:
     fingerprint = WeightsEncoder(weights).fingerprint
     assert fingerprint.model == str(weights)
@@ -54,14 +81,13 @@ def test_the_fingerprint_names_weights_and_features(weights: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "stage", "dim"), [("vse", "first", 768), ("dvsa", "regions", 768), ("mrnn", "captions", 512)]
 )
-def test_weights_say_what_they_can_be_in_search_and_older_ones_are_asked(
-    name: str, stage: str, dim: int, tmp_path: Path
-) -> None:
+def test_weights_say_what_they_can_be_in_search(name: str, stage: str, dim: int, tmp_path: Path) -> None:
     assert LibraryWeights(name).role == Role(stage, dim)
     about = dict(LibraryWeights(name).about)
     assert about.pop("search") == {"stage": stage, "dim": dim}
     (tmp_path / "config.json").write_text(json.dumps(about))
-    assert LibraryWeights(tmp_path).role == Role(stage, dim)
+    with pytest.raises(SeesayError, match=f"seesay export {tmp_path}"):
+        _ = LibraryWeights(tmp_path).role
     for broken in ("first", {"stage": "first"}):
         (tmp_path / "config.json").write_text(json.dumps({**about, "search": broken}))
         with pytest.raises(SeesayError, match=r"config\.json: 'search' is"):

@@ -32,6 +32,7 @@ from seesay.library.stores import sqlite
 from seesay.library.types import Fingerprint, Tags, Vector
 from seesay.settings.tags import TagSettings
 from seesay.text.function_words import content_words
+from seesay.text.vocabulary import Vocabulary
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}
 BLEND = Blend(("colours",), k=10, weight=0.5, slope=1.0, offset=0.0)
@@ -45,6 +46,7 @@ class ColourEncoder:
         self.fingerprint = Fingerprint("colours", variant, "quarters", 12)
         self.calibration = calibration
         self.tag_settings = TagSettings()
+        self.words = Vocabulary.build([" ".join(COLOURS)] * 1000)
         self.pixels = 64
         self.n_encoded = 0
 
@@ -58,14 +60,14 @@ class ColourEncoder:
         return np.stack([_unit(row) for row in quarters]), [((int(row.argmax()), 0.5),) for row in quarters]
 
     @property
-    def matcher(self) -> None:
+    def model(self) -> None:
         raise SeesayError("colours have no model that could be asked for more")
 
     def encode_text(self, text: str) -> Vector:
         return _unit(np.tile(_named(text).mean(0), 4))
 
     def count_words(self, text: str) -> dict[str, int]:
-        return {word: 1000 * (word in COLOURS) for word in content_words(text)}
+        return {word: self.words.count(word) for word in content_words(text)}
 
 
 class Corners:

@@ -253,6 +253,10 @@ class TestMagnitudesOfWords:
         regions = model.encode_regions(features, model.boxes)
         torch.testing.assert_close(regions, balanced.encode_images(features))
         torch.testing.assert_close(F.normalize(regions, dim=-1), images)
+        assert balanced.weighs_regions
+        assert not model.weighs_regions
+        torch.testing.assert_close(model.unit_regions(features, model.boxes), images)
+        torch.testing.assert_close(balanced.unit_regions(features, model.boxes), regions)
 
     def test_words_share_one_unit_of_length(self, build: Build) -> None:
         texts = build(magnitudes="words").encode_texts(SENTENCES)

@@ -11,6 +11,7 @@ import torch
 
 from seesay.captioning.beam import beam
 from seesay.captioning.decoding import greedy
+from seesay.engines import TorchModel
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import fixed_regions
@@ -141,9 +142,10 @@ def test_before_it_has_learned_it_says_words_as_often_as_people(vocabulary: Voca
 
 def test_regions_are_described_by_the_one_decoder(build: Build) -> None:
     model = build()
-    rows = model.encode_images(cut_regions(features_with_maps(1), fixed_regions("grid-2x2")))
-    found = greedy(model, model.start(rows), max_length=6)
-    best = beam(model, model.start(rows), width=1, max_length=6)
+    rows = model.encode_images(cut_regions(features_with_maps(1), fixed_regions("grid-2x2"))).detach()
+    answers = TorchModel(model)
+    found = greedy(answers, answers.start(rows.numpy()), max_length=6)
+    best = beam(answers, answers.start(rows.numpy()), width=1, max_length=6)
     assert [caption.words for caption in found] == [captions[0].words for captions in best]
 
 

@@ -1,5 +1,6 @@
 """The eye and the ear as a model: what it refuses, what shrinking keeps, and that it is loaded as it was saved."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
-from seesay.models.eye_ear import EyeEar, EyeEarConfig, shrink
+from seesay.models.eye_ear import EyeEar, EyeEarConfig
 from seesay.models.pretrained import load, save
+from seesay.models.vse import VSE, VSEConfig
 from seesay.system.tables import read_table
 from seesay.text.subwords import Subwords
 from seesay.text.vocabulary import Vocabulary
+from seesay.training.eye.shrinking import shrink
 
 SPEC = FeatureSpec("efficientnet-lite0", size=64)
 SENTENCES = ["a dog", "everything here is red", "a bag.", "dogs"]
@@ -60,7 +63,7 @@ def test_the_untouched_eye_is_the_published_network(model: EyeEar) -> None:
     pixels = torch.randint(0, 255, (2, 64, 64, 3), dtype=torch.uint8)
     wanted, _ = backbone(pixels)
     lower = torch.from_numpy(model._lower(pixels.numpy()))
-    found = model.look(lower).permute(0, 2, 3, 1)
+    found = model.feature_map(lower).permute(0, 2, 3, 1)
     torch.testing.assert_close(found, wanted, rtol=0.02, atol=0.02)
 
 
@@ -120,3 +123,55 @@ def test_a_tokenizer_of_another_size_is_refused(wordpiece: str) -> None:
 def test_a_network_without_classes_is_refused() -> None:
     with pytest.raises(SeesayError):
         EyeEar(EyeEarConfig(), Vocabulary.build(["a"], 1), FeatureSpec("vgg16"))
+
+
+@pytest.fixture
+def pair(model: EyeEar, eye_recipe: dict[str, Any], tmp_path: Path) -> tuple[EyeEar, EyeEar, VSE]:
+    """An eye alone, the same with an embedding beside it, and that embedding."""
+    torch.manual_seed(1)
+    words = VSE(VSEConfig(dim=8, word_dim=6), Vocabulary.build(SENTENCES, 1), SPEC).eval()
+    save(tmp_path / "words", words, {"name": "words"})
+    beside = {"beside": str(tmp_path / "words"), "beside_dim": 8, "beside_weight": 0.3}
+    config = read_table(EyeEarConfig, eye_recipe["config"] | beside, "here")
+    both = EyeEar(config, model.subwords, SPEC).eval()
+    own = {name: tensor for name, tensor in both.state_dict().items() if name.startswith("beside.")}
+    both.load_state_dict({**model.state_dict(), **own})
+    assert isinstance(both.beside, VSE)
+    return model, both, both.beside
+
+
+def test_cosine_of_both_is_the_weighted_mean_of_theirs(pair: tuple[EyeEar, EyeEar, VSE]) -> None:
+    model, both, words = pair
+    photos = [Image.effect_noise((80, 64), 50 + 20 * step).convert("RGB") for step in range(3)]
+    features = both.features(photos)
+    assert both.outputs == ("pooled", "lower")
+    with torch.inference_mode():
+        together = both.score(both.encode_images(features), both.encode_texts(SENTENCES))
+        alone = model.score(model.encode_images(features), model.encode_texts(SENTENCES))
+        beside = words.score(words.encode_images(features), words.encode_texts(SENTENCES))
+    torch.testing.assert_close(together, 0.7 * alone + 0.3 * beside, rtol=0, atol=1e-5)
+
+
+def test_sentences_as_numbers_give_the_same_vectors(pair: tuple[EyeEar, EyeEar, VSE]) -> None:
+    for model in pair[:2]:
+        with torch.inference_mode():
+            found = model.encode_inputs(*model.text_inputs(SENTENCES).values())
+            torch.testing.assert_close(found, model.encode_texts(SENTENCES), rtol=0, atol=1e-5)
+
+
+def test_both_are_loaded_as_they_were_saved(pair: tuple[EyeEar, EyeEar, VSE], tmp_path: Path) -> None:
+    _, both, _ = pair
+    weights = save(tmp_path / "both", both, {"name": "both"})
+    assert weights.about["search"] == {"stage": "first", "dim": 24}
+    loaded = load(tmp_path / "both")
+    torch.testing.assert_close(loaded.encode_texts(SENTENCES), both.encode_texts(SENTENCES), rtol=0.01, atol=0.005)
+
+
+def test_an_embedding_of_another_network_does_not_stand_beside(
+    pair: tuple[EyeEar, EyeEar, VSE], tmp_path: Path
+) -> None:
+    _, both, _ = pair
+    with pytest.raises(SeesayError, match="looks through efficientnet-lite0-64"):
+        EyeEar(both.config, both.subwords, FeatureSpec("efficientnet-lite0", size=96))
+    with pytest.raises(SeesayError, match="beside_dim 9"):
+        EyeEar(replace(both.config, beside_dim=9), both.subwords, SPEC)

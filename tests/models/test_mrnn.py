@@ -364,15 +364,36 @@ class TestScoreRefusals:
             build().encode_images(random_features(dim=9))
 
 
-def test_self_normalised_scores_leave_out_the_sum_over_words(build: Build) -> None:
-    model = build(self_normalise=0.1)
-    images, texts = model.encode_images(random_features(1)), model.encode_texts(["a dog"])
-    read, wanted, _ = model.predicted_rows(["a dog"])
-    logits = model.predict(model.read(images, read))[0]  # (T, V)
-    expected = logits.gather(1, wanted[0].unsqueeze(1)).sum()
-    torch.testing.assert_close(model.score(images, texts, normalise="none")[0, 0], expected, atol=1e-4, rtol=1e-5)
-    assert model.self_normalise == 0.1
-    assert build().self_normalise == 0.0
+class TestSoftmax:
+    """Weights that were trained with `self_normalise` rank by exact probabilities, unless the shortcut is asked for."""
+
+    def test_scores_are_sums_of_exact_log_probabilities(self, build: Build) -> None:
+        model = build(self_normalise=0.1, shared=True)
+        images, texts = model.encode_images(random_features(2)), model.encode_texts(SENTENCES)
+        expected = torch.stack([model.log_prob(row.expand(len(SENTENCES), -1), SENTENCES) for row in images])
+        assert model.self_normalise == 0.1
+        torch.testing.assert_close(model.score(images, texts, normalise="none"), expected, atol=1e-4, rtol=1e-5)
+
+    def test_the_shortcut_leaves_out_the_sum_over_words(self, build: Build) -> None:
+        model = build(self_normalise=0.1)
+        images, texts = model.encode_images(random_features(1)), model.encode_texts(["a dog"])
+        read, wanted, _ = model.predicted_rows(["a dog"])
+        logits = model.predict(model.read(images, read))[0]  # (T, V)
+        expected = logits.gather(1, wanted[0].unsqueeze(1)).sum()
+        found = model.score(images, texts, normalise="none", softmax="logits")[0, 0]
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-5)
+
+    def test_it_is_refused_to_weights_that_did_not_learn_it(self, build: Build) -> None:
+        model = build()
+        images, texts = model.encode_images(random_features(1)), model.encode_texts(["a dog"])
+        with pytest.raises(SeesayError, match=r"trained with config\.self_normalise"):
+            model.score(images, texts, softmax="logits")
+
+    def test_an_unknown_one_is_answered_with_the_known_ones(self, build: Build) -> None:
+        model = build()
+        with pytest.raises(SeesayError, match="there is no softmax 'sampled'") as caught:
+            model.score(model.encode_images(random_features()), model.encode_texts(SENTENCES), softmax="sampled")
+        assert caught.value.allowed == "exact, logits"
 
 
 class TestSettling:

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from seesay.captioning.decoding import greedy
+from seesay.engines import TorchModel
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.models.nic import NIC, NICConfig
@@ -64,7 +65,8 @@ def test_probabilities_of_the_next_word_sum_to_one(build: Build) -> None:
 def test_the_common_decoders_write_with_it(build: Build) -> None:
     model = build()
     images = images_of(model)
-    for row, hypothesis in enumerate(greedy(model, model.start(images), max_length=4)):
+    answers = TorchModel(model)
+    for row, hypothesis in enumerate(greedy(answers, answers.start(images.numpy()), max_length=4)):
         log_probs, _ = model.step(model.start(images[row : row + 1]), torch.tensor([START]))
         first = hypothesis.words[0] if hypothesis.words else END
         assert first == int(log_probs[0].argmax())

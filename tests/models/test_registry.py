@@ -15,7 +15,7 @@ from seesay.training.task import task_class
 
 OUR_FAMILIES = ("dvsa", "dvsa-captions", "eye-ear", "hmlstm", "identifier", "mrnn", "nic", "smlstm", "vse")
 TASKS = {"retrieval", "captions", "grounding", "identification", "phrases", "attention", "correspondences"}
-TABLES = Path(__file__).parents[2] / "src/seesay/evaluation/tables"
+TABLES = Path(__file__).parents[2] / "src/seesay/evaluation/replication/tables"
 
 
 def test_our_families_are_found_without_a_list_of_them() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.settings.blend import NORMALISATION, Blend
+from seesay.settings.blend import Blend
 from seesay.settings.calibration import Calibration
 
 
@@ -16,12 +16,6 @@ def test_only_the_best_k_photos_of_a_sentence_are_changed() -> None:
     scores = np.array([[9.0, 2.0, 3.0]], np.float32)
     found = Blend(("vse",), k=2, weight=0.5, slope=0.1, offset=0.2).blend(before, scores)
     np.testing.assert_allclose(found, [[0.1, 0.5 * 0.5 + 0.5 * 0.4, 0.5 * 0.4 + 0.5 * 0.5]], atol=1e-6)
-
-
-def test_a_captioner_is_normalised_in_a_way_that_models_know() -> None:
-    from seesay.models.base import NORMALISATIONS
-
-    assert NORMALISATION in NORMALISATIONS
 
 
 @pytest.mark.parametrize(

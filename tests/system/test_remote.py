@@ -1,5 +1,6 @@
 """Photos and features in object storage, against a server that speaks S3."""
 
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,8 +14,12 @@ from seesay.images.extraction import FeatureStore, extract
 from seesay.images.features import FeatureSpec
 from seesay.images.io import open_image
 from seesay.images.store import RowStore
+from seesay.library.indexing.places import resolve_folder
+from seesay.library.indexing.scan import scan
+from seesay.library.types import Folder
 from seesay.system import remote
 from seesay.system.remote import UnreachableError
+from seesay.verbs.inputs import find_photos
 
 
 def test_a_file_is_listed_and_read_as_it_was_written(bucket: SimpleNamespace) -> None:
@@ -50,12 +55,12 @@ def test_a_bucket_that_cannot_be_reached_is_said_with_what_to_check(
     with pytest.raises(
         UnreachableError, match=r"cannot reach s3://photos/a.jpg: .*\n  try: check the address, the net"
     ):
-        remote.read(Path("s3:/photos/a.jpg"))
+        remote.read(remote.as_path("s3://photos/a.jpg"))
 
 
 def test_an_unknown_kind_of_storage_is_said() -> None:
-    with pytest.raises(SeesayError, match=r"allowed: s3://, gs:// or file://") as refused:
-        remote.read(remote.as_path("tape://ada:s3cret@vault/a.jpg"))
+    with pytest.raises(SeesayError, match=r"s3://, gs:// or file://") as refused:
+        remote.as_path("tape://ada:s3cret@vault/a.jpg")
     assert "tape://ada:***@vault/a.jpg" in str(refused.value)
     assert "s3cret" not in str(refused.value)
 
@@ -104,3 +109,21 @@ def test_a_shard_whose_index_is_not_there_yet_does_not_count(bucket: SimpleNames
     assert RowStore(tmp_path / "two", shared=shared).missing(["a"]) == ["a"]
     remote.write(index, text)
     assert RowStore(tmp_path / "two", shared=shared).missing(["a"]) == []
+
+
+@pytest.mark.parametrize("scheme", ["ftp", "http", "s3", "gs"])
+def test_a_folder_that_is_named_like_an_address_is_a_folder(
+    scheme: str, colours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("seesay.system.remote._open", lambda path: pytest.fail(f"{path} was taken for an address"))
+    folder = tmp_path / f"{scheme}:" / "127.0.0.1:2121"
+    folder.mkdir(parents=True)
+    shutil.copy(colours / "images/red_5.png", folder / "red.png")
+    photos, failures = find_photos([Path()])
+    assert [str(photo) for photo in photos] == [f"{scheme}:/127.0.0.1:2121/red.png"]
+    assert not failures
+    for name in (photos[0], str(photos[0])):
+        assert open_image(name).size == (40, 48)
+    assert resolve_folder(f"{scheme}:/127.0.0.1:2121") == folder
+    assert list(scan(Folder(folder)).files) == [bytes(folder / "red.png")]

@@ -89,3 +89,10 @@ class TestFiles:
         (tmp_path / "tokenizer.json").write_text(subwords.to_json())
         with pytest.raises(SeesayError, match=r"has the words \w{12}, its config\.json was written for 0123"):
             read_tokenizer(tmp_path, fingerprint="0123")
+
+
+def test_pieces_spell_anything_and_mean_something_only_where_they_spell_a_word(subwords: Subwords) -> None:
+    assert [subwords.knows(word) for word in ("dog", "dogs", "running", "dogning", "cat")] == [
+        True, True, True, False, False,
+    ]  # fmt: skip
+    assert "dogning" in subwords

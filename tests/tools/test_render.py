@@ -42,7 +42,7 @@ def write_weights(render: SimpleNamespace, name: str, figures: dict[str, Any]) -
     folder = render.WEIGHTS / name
     folder.mkdir()
     reports = {key: {"date": "2026-01-02T03:04:05", "protocol": {}, **report} for key, report in figures.items()}
-    (folder / "config.json").write_text(json.dumps({"name": name, "figures": reports}))
+    (folder / "config.json").write_text(json.dumps({"name": name, "family": name, "figures": reports}))
 
 
 def write_result(render: SimpleNamespace, name: str, **found: Any) -> None:
@@ -51,8 +51,7 @@ def write_result(render: SimpleNamespace, name: str, **found: Any) -> None:
 
 def write_ensemble(render: SimpleNamespace) -> None:
     report = {"i2t": RECALLS, "t2i": RECALLS, "sum": 260.5}
-    rows = [{"name": "ensemble, corrected for hubness", "dev": report, "test": report}]
-    write_result(render, "ensembles", ensembles={"shipped": {"rows": rows}})
+    write_weights(render, "ensemble", {f"flickr8k/{split}": report for split in ("dev", "test")})
 
 
 def cells(text: str) -> list[list[str]]:
@@ -67,7 +66,7 @@ def test_captioners_stand_below_the_papers_rows_of_the_same_test_set(render: Sim
     flickr8k = [row for row in rows if row[0] == "Flickr8K"]
     assert [row[1] for row in flickr8k] == ["m-RNN-AlexNet", "**`mrnn`, beam 3**"]
     assert flickr8k[0][2:7] == ["24.39", "0.565", "0.386", "0.256", "0.170"]
-    assert flickr8k[1][2:] == ["20.51", ".612", ".430", ".300", ".215", ".557", ".400", "–", "2026-01-02"]
+    assert flickr8k[1][2:] == ["20.51", ".612", ".430", ".300", ".215", ".557", ".400", "–", ".700", "2026-01-02"]
     assert any(row[:2] == ["IAPR TC-12", "RNN-Base"] for row in rows)
 
 
@@ -108,14 +107,18 @@ def test_likelihoods_are_compared_by_how_they_are_normalised(render: SimpleNames
         "flickr8k/test": {"captions": CAPTIONS, **found},
         "flickr8k/test/normalise-none": {**found, "protocol": {"normalise": "none"}},
         "flickr8k/test/limit-100": found,
+        "flickr8k/test/softmax-logits": {**found, "protocol": {"softmax": "logits"}},
     }
     write_weights(render, "mrnn", figures)
     write_weights(render, "vse", {"flickr8k/test": found})
     rows = [row for row in cells(render.likelihood_retrieval())[2:] if row[0] == "Flickr8K"]
-    assert [row[1:3] for row in rows] == [
-        ["m-RNN-AlexNet", "marginal"], ["**`mrnn`**", "marginal"], ["**`mrnn`**", "none"],
-    ]  # fmt: skip
-    assert rows[0][3:5] == ["14.5 / 37.2 / 48.5 / 11", "11.5 / 31.0 / 42.4 / 15"]
+    assert [row[1:4] for row in rows] == [
+        ["m-RNN-AlexNet", "marginal", "exact"],
+        ["**`mrnn`**", "marginal", "exact"],
+        ["**`mrnn`**", "none", "exact"],
+        ["**`mrnn`**", "marginal", "logits"],
+    ]
+    assert rows[0][4:6] == ["14.5 / 37.2 / 48.5 / 11", "11.5 / 31.0 / 42.4 / 15"]
 
 
 def test_reranking_has_the_layout_of_the_paper_and_says_how_k_and_m_were_found(render: SimpleNamespace) -> None:
@@ -170,16 +173,16 @@ def test_likelihood_says_what_share_of_the_machine_is_used(render: SimpleNamespa
         "gflops": {"exact": 60.0, "products": 80.0},
         "share_of_same_products": 0.755,
         "times_faster_than_pairs": 3.21,
-        "processor_minutes_of_all_pairs": {"exact": 41.6, "self-normalised": 1.25},
+        "processor_minutes_of_all_pairs": {"exact": 41.6, "logits": 1.25},
     }
-    whole = {"exact": 1500.0, "self-normalised": 42.0}
+    whole = {"exact": 1500.0, "logits": 42.0}
     write_result(
         render, "likelihood", data="all of flickr8k test", rows={"mrnn": row}, whole_split_seconds=whole,
         threads_of_the_whole_split=2,
     )  # fmt: skip
     text = render.likelihood()
     assert cells(text)[2] == ["mrnn", "60 GF/s", "80 GF/s", "76 %", "3.2×", "42 min", "75 s"]
-    assert "Wall-clock time on 2 threads: 25.0 minutes exact, 42 s self-normalised." in text
+    assert "Wall-clock time on 2 threads: 25.0 minutes exact, 42 s by logits." in text
 
 
 def test_consensus_stands_beside_pycocoevalcap(render: SimpleNamespace) -> None:

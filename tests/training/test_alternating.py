@@ -12,13 +12,13 @@ import torch
 from seesay.data import Collection, Item
 from seesay.data.examples import Examples
 from seesay.grounding import phrases as phrase_bank
-from seesay.grounding.correspondences import find_correspondences
 from seesay.grounding.phrases import PHRASES, read_phrases
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.alignment_score import sum_of_max
 from seesay.models import _readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
 from seesay.models.pretrained import load
+from seesay.scoring import find_correspondences
 from seesay.text.tokens import tokenize
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary

@@ -14,6 +14,7 @@ from torch import distributed
 from seesay.captioning.decoding import greedy
 from seesay.data import Collection, Item
 from seesay.data.examples import Examples
+from seesay.engines import TorchModel
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.metrics.captions import caption_report
@@ -206,7 +207,11 @@ class TestMeasuring:
     def test_captions_are_written_greedily_and_measured_against_all_sentences(self) -> None:
         task = make_task()
         images = images_of(task, range(9))
-        captions = [task.model.vocabulary.decode(found.words) for found in greedy(task.model, task.model.start(images))]
+        answers = TorchModel(task.model)
+        captions = [
+            task.model.vocabulary.decode(found.words)
+            for found in greedy(answers, answers.start(images.detach().numpy()))
+        ]
         references = [[tokenize(sentence) for sentence in item.sentences] for item in task.dev.collection.items]
         expected = caption_report(captions, references, perplexity=self.direct_perplexity(task), meteor=False)
         found = measure_captions(task.model, task.dev)

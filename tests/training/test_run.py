@@ -187,7 +187,7 @@ class TestRefusals:
     def test_broken_pictures(self, colours: Path, colours_recipe: dict[str, Any], tmp_path: Path) -> None:
         copy = shutil.copytree(colours, tmp_path / "colours")
         (copy / "images" / "red_0.png").write_bytes(b"")
-        with pytest.raises(SeesayError, match=r"1 of 32 pictures cannot be used: .*red_0\.png.*0 bytes"):
+        with pytest.raises(SeesayError, match=r"1 of 32 photos cannot be used: .*red_0\.png.*0 bytes"):
             prepare(changed(colours_recipe, f"data.train.0.source={copy}"))
 
     def test_a_dev_picture_under_another_name_among_the_training_pictures(

@@ -44,7 +44,7 @@ def test_a_folder_stands_for_its_photos(samples: Path) -> None:
 def test_no_images_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SeesayError, match="there are no images"):
         read_images([])
-    with pytest.raises(SeesayError, match="there are no pictures in"):
+    with pytest.raises(SeesayError, match="there are no photos in"):
         read_images(tmp_path)
 
 

@@ -34,7 +34,7 @@ def test_every_kind_of_image_gives_the_same_scores(cat: Path, vse: Any) -> None:
 def test_a_match_says_what_it_is(cat: Path, vse: Any) -> None:
     found = seesay.match(cat, ["a red bus", "a cat", "zzyzx"], model=vse)
     assert found.model == "vse"
-    assert found.warnings == ("vse knows no word of 'zzyzx': its score means nothing",)
+    assert found.warnings == ("the model has never learned 'zzyzx': the score means nothing",)
     assert repr(found).splitlines()[0] == "Matches by vse"
     assert "a cat" in repr(found).splitlines()[1]
     assert found._repr_html_().count("<img") == 1
@@ -70,7 +70,7 @@ def test_an_image_that_cannot_be_used_is_an_error_or_left_out(cat: Path, tmp_pat
 
 
 def test_a_loaded_model_of_another_kind_is_refused(cat: Path, vse: Any) -> None:
-    with pytest.raises(seesay.SeesayError, match="vse writes no captions"):
+    with pytest.raises(seesay.SeesayError, match="vse matches images and sentences and writes no captions"):
         seesay.caption(cat, model=vse)
     with pytest.raises(seesay.SeesayError, match="vse gives no probability of a match"):
         seesay.identify("a cat", cat, model=vse)
@@ -84,9 +84,7 @@ def test_phrases_have_boxes_inside_the_image(man: Path) -> None:
         assert 0 <= left < right <= 1
         assert 0 <= top < bottom <= 1
     assert found[1].unknown == ("zzyzx",)
-    assert found.warnings == (
-        "the model has never learned 'zzyzx' of 'a zzyzx camera': only its other words were looked for",
-    )
+    assert found.warnings == ("the model has never learned 'zzyzx': only the rest was looked for",)
     assert found.size == Image.open(man).size
     assert found.draw().size != found.draw(heat=True).size or not np.array_equal(found.draw(), found.draw(heat=True))
     assert 0 <= found.heat.min() < found.heat.max() <= 1
@@ -146,7 +144,7 @@ def test_a_folder_is_searched(samples: Path, cat: Path, tmp_path: Path) -> None:
     assert found.paths[0] == cat
     assert len(found) == 3
     assert titles == [f"indexing {samples}"]
-    assert found.warnings == ("the model has never learned 'zzyzx': results may be off",)
+    assert found.warnings == ("the model has never learned 'zzyzx': search does without",)
     assert "cat.jpg" in repr(found)
     assert found._repr_html_().count("<img") == 3  # though the library was closed in between
     assert found.draw().width > 300
@@ -160,3 +158,43 @@ def test_a_folder_is_searched(samples: Path, cat: Path, tmp_path: Path) -> None:
         seesay.search("a cat", library=library, plus=["a dog"], regions=True, index=False)
     with pytest.raises(seesay.SeesayError, match="no photos yet"):
         seesay.search("a cat", library=tmp_path / "empty")
+
+
+def test_regions_of_a_folder_fit_a_phrase(samples: Path, coffee: Path) -> None:
+    found = seesay.find_regions(["a cup of coffee", "zzyzx"], samples, n=2)
+    assert found["a cup of coffee"][0].image.path == coffee
+    assert [len(rows) for rows in found.phrases.values()] == [2, 2]
+    assert found.warnings == ("the model knows no word of 'zzyzx': its regions mean nothing",)
+    assert "coffee.jpg" in repr(found)
+    assert found.draw().width > 300
+    assert is_plain(found.to_dict())
+    with pytest.raises(seesay.SeesayError, match="a phrase has no words"):
+        seesay.find_regions("", samples)
+
+
+def test_neighbours_of_an_array_and_of_a_file(samples: Path, cat: Path) -> None:
+    found = seesay.find_neighbours([cat, seesay.open_image(cat)], samples, n=3)
+    of_file, of_image = found
+    assert [len(near) for near in (of_file.refined, of_file.original)] == [3, 3]
+    assert cat not in [near.image.path for near in of_file.refined]
+    assert of_image.original[0].image.path == cat  # an image without a file is compared with all files
+    assert of_image.original[0].cosine == pytest.approx(1, abs=0.01)
+    assert found.draw().width > 400
+    assert is_plain(found.to_dict())
+    with pytest.raises(seesay.SeesayError, match=r"cannot read nowhere\.jpg"):
+        seesay.find_neighbours("nowhere.jpg", samples)
+
+
+def test_a_word_is_near_to_words_like_it() -> None:
+    found = seesay.nearest_words(["dog", "dgo"], n=3)
+    assert "puppy" in [word for word, _ in found[0].nearest]
+    assert not found[1].known
+    assert found.warnings == (f"mrnn does not know 'dgo'; close spellings: {', '.join(found[1].close_spellings)}",)
+    assert repr(found).splitlines()[0] == "Nearest words by mrnn"
+    assert is_plain(found.to_dict())
+
+
+def test_explanations_without_steps_are_not_drawn_beside_each_other(cat: Path, vse: Any) -> None:
+    found = seesay.explain(cat, "a cat", method="alignment", model=vse)
+    with pytest.raises(seesay.SeesayError, match="draws the steps of two models"):
+        found.draw(beside=found)

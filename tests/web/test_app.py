@@ -13,8 +13,8 @@ import pytest
 from PIL import Image
 
 from seesay.library.library import Library
+from seesay.verbs.photos import WordEvidence
 from seesay.web.lanes import Lane
-from seesay.web.photo_models import WordEvidence
 
 Ids = dict[str, int]
 
@@ -143,6 +143,22 @@ def test_pictures_lie_where_the_photo_says(browser: Any, ids: Ids) -> None:
         answer = browser.get(found[place])
         assert answer.headers["content-type"] == "image/jpeg"
         assert Image.open(BytesIO(answer.body)).size == (48, 36)
+
+
+def test_a_picture_is_kept_only_under_an_address_that_says_which_it_is(browser: Any, ids: Ids) -> None:
+    found = browser.get(f"/api/photos/{ids['red']}").json
+    for place in ("thumbnail", "picture"):
+        kept = browser.get(found[place])
+        assert kept.headers["cache-control"] == "private, max-age=31536000, immutable"
+        asked = browser.get(f"/api/photos/{ids['red']}/{place}")
+        assert asked.headers["cache-control"] == "private, no-cache"
+        assert asked.headers["etag"] == kept.headers["etag"]
+        again = browser.get(f"/api/photos/{ids['red']}/{place}", if_none_match=kept.headers["etag"])
+        assert (again.status, again.body) == (304, b"")
+        other = browser.get(f"/api/photos/{ids['blue']}/{place}", if_none_match=kept.headers["etag"])
+        assert other.status == 200
+        of_another = found[place].replace("?v=", "?v=0")
+        assert browser.get(of_another).status == 409
 
 
 def test_an_edited_photo_has_another_picture_at_another_address(
@@ -282,7 +298,7 @@ def test_every_verb_is_described(browser: Any) -> None:
     assert set(described["paths"]) == {
         "/api/search", "/api/regions", "/api/photos", "/api/photos/{photo_id}", "/api/photos/{photo_id}/thumbnail",
         "/api/photos/{photo_id}/picture", "/api/photos/{photo_id}/captions", "/api/photos/{photo_id}/explain",
-        "/api/status", "/api/index", "/api/failures",
+        "/api/status", "/api/index", "/api/failures", "/api/examples",
     }  # fmt: skip
     for path in described["paths"].values():
         for verb in path.values():

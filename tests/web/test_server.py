@@ -1,6 +1,7 @@
 """The server's address, and its end."""
 
 import socket
+from contextlib import ExitStack, suppress
 from http.client import HTTPConnection
 from typing import Any
 
@@ -69,3 +70,47 @@ def _ask(port: int, target: str) -> tuple[int, dict[str, str], bytes]:
     found = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
     connection.close()
     return found
+
+
+def _port(address: str) -> int:
+    return int(address.rsplit(":", 1)[1].rstrip("/"))
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: "])
+def test_hundreds_that_say_nothing_keep_nobody_out(
+    library: Library, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr("seesay.web.connections.HEADER_SECONDS", 600.0)
+    monkeypatch.setattr("seesay.web.connections.MOST", 200)
+    with running(library, Access.for_host("127.0.0.1"), prepare=False, workers=1) as address, ExitStack() as stack:
+        for _ in range(300):
+            idle = stack.enter_context(socket.create_connection(("127.0.0.1", _port(address)), timeout=60))
+            idle.sendall(sent)
+        assert _ask(_port(address), "/api/search?q=red")[0] == 200
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Half: "])
+def test_a_header_that_does_not_come_ends_the_connection(
+    library: Library, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr("seesay.web.connections.HEADER_SECONDS", 0.2)
+    with running(library, Access.for_host("127.0.0.1"), prepare=False, workers=1) as address:
+        with socket.create_connection(("127.0.0.1", _port(address)), timeout=60) as connection:
+            connection.sendall(sent)
+            with suppress(ConnectionResetError):
+                assert connection.recv(1) == b""
+        assert _ask(_port(address), "/")[0] == 200
+
+
+def test_a_visitor_who_leaves_during_an_upload_is_no_error(
+    library: Library, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with running(library, Access.for_host("127.0.0.1"), prepare=False, workers=1) as address:
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", _port(address)), timeout=60) as connection:
+                head = (
+                    f"POST /api/search HTTP/1.1\r\nHost: 127.0.0.1:{_port(address)}\r\nContent-Length: 1000000\r\n\r\n"
+                )
+                connection.sendall(head.encode() + bytes(1000))
+        assert _ask(_port(address), "/")[0] == 200
+    assert "Traceback" not in caplog.text + capfd.readouterr().err

@@ -155,7 +155,7 @@ def test_huge_pictures_and_files_are_refused_unread(
     (photos / "fat.bmp").write_bytes(b"BM" + bytes(2000))
     library = open_library()
     reasons = {failure.path.name: failure.reason for failure in library.index(photos).failures}
-    assert reasons["huge.png"].startswith("too large (30000 x 30000) (allowed: up to 100,000,000 pixels)")
+    assert reasons["huge.png"].startswith("too large (30000 x 30000) (allowed: up to 100,000,000 pixels, ")
     assert reasons["fat.bmp"] == "2,002 bytes are too many (allowed: up to 2,000 bytes)"
 
 
@@ -171,7 +171,7 @@ def test_a_file_that_goes_away_meanwhile_is_no_accident(
 
     monkeypatch.setattr(intake, "_read", read_late)
     (failure,) = library.index(photos).failures
-    assert failure.reason == "not a regular file"
+    assert failure.reason == "no such file or directory"
     assert library.index(photos).n_removed == 1
     assert library.failures() == []
 
@@ -292,3 +292,60 @@ def test_the_photos_are_never_written_to(open_library: Open, photos: Path) -> No
     library.search("red")
     library.forget(photos)
     assert look() == before
+
+
+def test_one_photo_never_ends_an_index(open_library: Open, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = open_library()
+    encode = library.encoder.encode_photos
+
+    def fail_for_red(images: list[Image.Image]) -> Any:
+        if any(image.getpixel((0, 0)) == (255, 0, 0) for image in images):
+            raise MemoryError
+        return encode(images)
+
+    monkeypatch.setattr(library.encoder, "encode_photos", fail_for_red)
+    done = library.index(photos)
+    assert {failure.path.name: failure.reason for failure in done.failures} == {
+        "red.png": "cannot be used: MemoryError"
+    }
+    assert names(library) == ["blue.jpg", "green.png", "white.png"]
+
+
+def test_a_model_that_fails_for_every_photo_is_no_fault_of_theirs(
+    open_library: Open, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(images: list[Image.Image]) -> Any:
+        raise RuntimeError("the weights are damaged")
+
+    library = open_library()
+    monkeypatch.setattr(library.encoder, "encode_photos", fail)
+    with pytest.raises(RuntimeError, match="damaged"):
+        library.index(photos)
+    assert library.status().counts == Counts(0, 0, 0)
+
+
+@pytest.mark.parametrize("size", [(90_000_000, 1), (1, 90_000_000)])
+def test_a_line_of_pixels_is_refused(open_library: Open, photos: Path, size: tuple[int, int]) -> None:
+    chunk = b"IHDR" + size[0].to_bytes(4, "big") + size[1].to_bytes(4, "big") + b"\x08\x02\0\0\0"
+    header = b"\x89PNG\r\n\x1a\n\0\0\0\r" + chunk + zlib.crc32(chunk).to_bytes(4, "big") + b"\0\0\0\x01IDAT"
+    (photos / "line.png").write_bytes(header)
+    (failure,) = open_library().index(photos).failures
+    assert failure.reason.startswith(f"too large ({size[0]} x {size[1]})")
+
+
+@pytest.mark.parametrize("seconds", [13_569_465_600, -5_000_000_000])
+def test_a_photo_of_another_century_is_indexed_once(open_library: Open, photos: Path, seconds: int) -> None:
+    os.utime(photos / "red.png", (seconds, seconds))
+    library = open_library()
+    assert library.index(photos).n_added == 4
+    assert library.index(photos).n_changed == 0
+
+
+@pytest.mark.parametrize("kind", ["fifo", "endless"])
+def test_an_ignore_file_that_is_no_file_is_an_error_and_no_hang(open_library: Open, photos: Path, kind: str) -> None:
+    if kind == "fifo":
+        os.mkfifo(photos / ".seesayignore")
+    else:
+        (photos / ".seesayignore").symlink_to("/dev/zero")
+    with pytest.raises(SeesayError, match="not a regular file"):
+        open_library().index(photos)

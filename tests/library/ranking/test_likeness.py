@@ -30,10 +30,17 @@ def names(library: Library, **asked: object) -> list[str]:
 
 
 def test_a_photo_of_the_library_finds_its_likes_and_not_itself(library: Library, both: Path) -> None:
-    assert names(library, like=[both])[0] == "both.png"
-    found = names(library, like=[id_of(library, "both.png")])
-    assert sorted(found) == ["blue.jpg", "green.png", "red.png", "white.png"]
-    assert found[-1] == "green.png"
+    for asked in (id_of(library, "both.png"), both):
+        found = names(library, like=[asked])
+        assert sorted(found) == ["blue.jpg", "green.png", "red.png", "white.png"]
+        assert found[-1] == "green.png"
+
+
+def test_another_photo_that_looks_the_same_is_found(library: Library, both: Path, tmp_path: Path) -> None:
+    with Image.open(both) as image:
+        image.resize((40, 40)).save(tmp_path / "small.png")
+    assert names(library, like=[tmp_path / "small.png"])[0] == "both.png"
+    assert names(library, like=[both.read_bytes()])[0] == "both.png"
 
 
 def test_a_photo_of_the_library_need_not_be_opened_again(library: Library, both: Path) -> None:

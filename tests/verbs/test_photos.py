@@ -12,8 +12,8 @@ from seesay.library.library import Library
 from seesay.library.ranking.likeness import ChangedError
 from seesay.library.types import Photo
 from seesay.models.weights import PACKAGED
-from seesay.web import photo_models
-from seesay.web.photo_models import PhotoModels
+from seesay.verbs import photos
+from seesay.verbs.photos import PhotoModels
 
 SAMPLES = Path(seesay.__file__).parent / "samples"
 
@@ -105,7 +105,7 @@ def test_a_photo_goes_through_the_network_once(
 def test_only_so_many_photos_are_kept(
     models: PhotoModels, photographer: Photo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(photo_models, "N_KEPT", 2)
+    monkeypatch.setattr(photos, "N_KEPT", 2)
     monkeypatch.setattr(models, "_features", type(models._features)())
     monkeypatch.setattr(models.model, "features", lambda images: object())
     for number in (1, 2, 1, 3):

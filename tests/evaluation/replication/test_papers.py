@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from seesay.data import Collection
-from seesay.evaluation import papers
-from seesay.evaluation.papers import Row, all_rows, data_name, rows
+from seesay.evaluation.replication import papers
+from seesay.evaluation.replication.papers import Row, all_rows, data_name, rows
 
 RECALLS = ("r1", "r5", "r10")
 

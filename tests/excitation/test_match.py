@@ -2,12 +2,19 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
+from safetensors.torch import save_file
 from torch import nn
 
-from seesay.explainers.excitation import propagate, run
-from seesay.explainers.excitation_match import match_saliency
+from seesay.engines import TorchModel
+from seesay.excitation import match
+from seesay.excitation.match import match_saliency
+from seesay.excitation.rules import propagate, run
+from seesay.explainers.explaining import explain
+from seesay.images import classic
 from seesay.images.features import Features, FeatureSpec
 from seesay.models.identifier import Identifier, IdentifierConfig
 from seesay.text.vocabulary import Vocabulary
@@ -115,7 +122,7 @@ def test_a_picture_that_speaks_for_and_against_alike_keeps_nothing() -> None:
     torch.testing.assert_close(found.words, torch.zeros_like(found.words), atol=1e-6, rtol=0)
 
 
-def test_another_head_than_the_mean_leads_to_the_map() -> None:
+def test_another_head_than_the_mean_leads_to_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
     model = make(image_dim=4)
     torch.manual_seed(0)
     head = [nn.MaxPool2d((2, 3)), nn.Flatten(), nn.Linear(5, 4), nn.ReLU()]
@@ -123,10 +130,36 @@ def test_another_head_than_the_mean_leads_to_the_map() -> None:
     head[2].weight.data.abs_()
     features = pictures()
     assert features.map is not None
-    found = match_saliency(model, Features(torch.zeros(1, 4), features.map), SENTENCES[:1], head=head)
+    monkeypatch.setattr(Identifier, "backbone", None)
+    monkeypatch.setattr(match, "head_layers", lambda backbone: head)
+    found = match_saliency(model, Features(torch.zeros(1, 4), features.map), SENTENCES[:1])
     torch.testing.assert_close(found.maps.sum() + found.words.sum(), torch.tensor(1.0))
     winners = propagate(head[:1], run(head[:1], features.map.permute(0, 3, 1, 2)), torch.ones(1, 5, 1, 1))[0]
     assert not found.maps[0][winners[0].sum(0) == 0].any()  # a cell that wins no channel has excited nothing
+
+
+@pytest.fixture(scope="module")
+def alexnet(tmp_path_factory: pytest.TempPathFactory) -> FeatureSpec:
+    """AlexNet with random weights, fully connected layers and all."""
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("network") / "alexnet.safetensors"
+    save_file(classic.build("alexnet").state_dict(), path)
+    return FeatureSpec("alexnet", weights=str(path))
+
+
+@pytest.mark.parametrize("method", ["excitation", "contrastive"])
+def test_an_identifier_on_fully_connected_layers_is_explained(alexnet: FeatureSpec, method: str) -> None:
+    torch.manual_seed(0)
+    config = IdentifierConfig(dim=6, hidden=8, word_dim=4, image_dim=4096, word_vectors="")
+    model = Identifier(config, VOCABULARY, alexnet).eval()
+    photo = Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8))
+    features = model.features([photo])
+    found = explain(TorchModel(model), features.to_arrays(), "two dogs in snow", method)
+    assert found.map.shape == (13, 13)
+    assert found.map.max() > found.map.min() >= 0
+    assert 0 < found.map.sum() + found.weights.sum() <= 1.0001  # biases of ReLU layers keep what they alone excite
+    texts = model.encode_texts(["two dogs in snow"])
+    assert found.score == pytest.approx(model.score(model.encode_images(features), texts).item(), abs=1e-5)
 
 
 def test_features_without_a_map_are_refused() -> None:

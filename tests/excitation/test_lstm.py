@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from seesay.errors import SeesayError
-from seesay.explainers.excitation_lstm import propagate_lstm
+from seesay.excitation.lstm import propagate_lstm
 from seesay.layers.relu_lstm import ReLULSTM, Trace
 
 

@@ -5,10 +5,10 @@ import torch
 from torch import nn
 
 from seesay.errors import SeesayError
-from seesay.explainers.excitation import propagate, run
-from seesay.explainers.excitation_layers import descend, head_layers, map_layers
+from seesay.excitation.networks import descend, head_layers, map_layers
+from seesay.excitation.rules import propagate, run
 from seesay.images.backbones import Backbone, Method, load_backbone
-from seesay.images.classic import _Plain
+from seesay.images.classic import PlainNetwork
 
 
 def plain_backbone(*, classifier: bool = True) -> Backbone:
@@ -19,7 +19,7 @@ def plain_backbone(*, classifier: bool = True) -> Backbone:
         nn.MaxPool2d(2),
     )  # fmt: skip
     head = nn.Sequential(nn.Linear(5 * 4, 6), nn.ReLU(), nn.Dropout(), nn.Linear(6, 2))
-    network = _Plain(features, 2, head, fc7=2).eval()
+    network = PlainNetwork(features, 2, head, fc7=2).eval()
     if not classifier:
         network.classifier = None
     map_of, vector_of = Method(network, "features_map"), Method(network, "vector_of_map")

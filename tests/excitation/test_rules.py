@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.explainers.excitation import fold_batch_norm, propagate, run
+from seesay.excitation.rules import fold_batch_norm, propagate, run
 
 NETWORKS = {
     "linear": (nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Dropout(), nn.Linear(5, 4)), (3, 6)),

@@ -1,0 +1,45 @@
+"""`seesay evaluate --paper`: from records, by name, and what is missing is said."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+def test_the_claims_of_a_paper_are_printed_with_our_figures(seesay: Run) -> None:
+    finished = seesay("evaluate", "--paper", "identifier")
+    assert finished.code == 0
+    assert "Section 3.3: the proposed model beats the baseline" in finished.out
+    assert "paper: 93.5 against 91.1 (+2.4)" in finished.out
+
+
+def test_json_has_a_row_for_each_claim(seesay: Run) -> None:
+    report = json.loads(seesay("evaluate", "--paper", "smlstm", "--json").out)
+    assert report["paper"] == "smlstm"
+    assert {"where", "claim", "paper", "published", "improved", "verdict", "why", "command"} == set(report["claims"][0])
+
+
+def test_without_the_records_what_they_held_is_not_yet_measured(seesay: Run, tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text("{}")
+    report = json.loads(seesay("evaluate", "--paper", "smlstm", "--records", tmp_path, "--json").out)
+    assert {row["verdict"] for row in report["claims"]} == {"not yet measured", "cannot be measured here"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--paper", "gan"), "there is no paper 'gan'\n  allowed: mrnn, hmlstm, dvsa, smlstm, identifier"),
+        (("--paper", "mrnn", "--records", "nowhere"), "nowhere holds no results"),
+        (("--paper", "mrnn", "--data", "flickr8k"), "--paper shows what is recorded, and takes no data"),
+        (("vse", "--data", "flickr8k", "--measure"), "--measure is for a paper"),
+        (("vse",), "there is no data to measure on"),
+    ],
+)
+def test_what_does_not_fit_is_refused(seesay: Run, options: tuple[str, ...], message: str) -> None:
+    finished = seesay("evaluate", *options)
+    assert (finished.code, finished.out) == (2, "")
+    assert message in finished.err

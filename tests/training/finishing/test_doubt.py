@@ -1,0 +1,95 @@
+"""Doubt: curves fitted to answers whose truth is known."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seesay import data
+from seesay.captioning.sentences import Caption, judge
+from seesay.data import Box, Collection, Phrase
+from seesay.errors import SeesayError
+from seesay.models.aligner import load_aligner
+from seesay.settings.doubt import Doubt
+from seesay.training.finishing.doubt import (
+    Answers,
+    describe_doubt,
+    draw_foreign,
+    fit_doubt,
+    fit_presence,
+    gather_phrases,
+    share_right,
+)
+
+
+def answers(n: int = 20_000) -> Answers:
+    rng = np.random.default_rng(0)
+    right = (rng.random(n) < 0.5).astype(float)
+    return Answers(rng.normal(2 * right), rng.integers(1, 5, n).astype(float), right)
+
+
+def test_a_curve_keeps_the_share_of_what_is_there_that_was_asked_for() -> None:
+    found = fit_presence(answers(), kept=0.85)
+    figures = describe_doubt(found, answers())
+    assert figures["kept of right"] == pytest.approx(85, abs=0.1)
+    assert figures["kept of wrong"] == pytest.approx(17, abs=2)  # two bells of width 1 that are 2 apart
+    assert figures["expected calibration error"] < 2
+
+
+def test_shares_are_fitted_as_they_are() -> None:
+    rng = np.random.default_rng(0)
+    evidence = rng.normal(size=5_000)
+    share = 1 / (1 + np.exp(-(1.5 * evidence - 0.5)))
+    found = fit_doubt(Answers(evidence, np.ones(5_000), share))
+    assert found.slope == pytest.approx(1.5, abs=0.01)
+    assert float(found.probability(0.0, 1)) == pytest.approx(1 / (1 + np.exp(0.5)), abs=0.01)
+    assert found.least == 0.5
+
+
+@pytest.mark.parametrize("right", [np.zeros(4), np.ones(4), np.zeros(0)])
+def test_answers_that_are_all_alike_teach_nothing(right: np.ndarray) -> None:
+    with pytest.raises(SeesayError, match="are right"):
+        fit_doubt(Answers(np.arange(len(right), dtype=float), np.ones(len(right)), right))
+
+
+def test_foreign_phrases_share_no_word_with_what_was_said_of_the_photo() -> None:
+    own = {0: ["a dog", "grass"], 1: ["a red bus", "the street"], 2: ["two dogs", "a man"]}
+    told = [["a dog on grass"], ["a red bus in the street"], ["two dogs and a man"]]
+    found = draw_foreign(own, told, seed=0)
+    assert [len(found[place]) for place in own] == [2, 2, 2]
+    for place, texts in found.items():
+        assert not set(texts) & set(own[place])
+    assert found == draw_foreign(own, told, seed=0)
+
+
+def test_the_share_of_right_words_counts_what_names_something() -> None:
+    assert share_right("a dog on the grass", ["the dog runs"]) == 0.5
+    assert share_right("on the", ["anything"]) == 0.0
+
+
+def test_a_caption_is_unsure_where_it_is_expected_to_be_more_wrong_than_right() -> None:
+    doubt = Doubt(slope=1.0, per_word=0.0, offset=2.0, least=0.5)
+    sure, unsure = (judge(Caption("a dog", ("a", "dog"), log_prob, True), doubt) for log_prob in (-3.0, -9.0))
+    assert (sure.confidence, sure.is_unsure) == (pytest.approx(0.731, abs=1e-3), False)
+    assert (unsure.confidence, unsure.is_unsure) == (pytest.approx(0.269, abs=1e-3), True)
+    plain = Caption("a dog", ("a", "dog"), -3.0, True)
+    assert judge(plain, None) == plain
+
+
+@pytest.mark.usefixtures("in_colours_cache")
+def test_a_model_that_sees_colours_tells_those_that_are_there(halves: Path, aligner_run: Path) -> None:
+    collection = boxed(data.load(halves).split("test"))
+    found = gather_phrases(load_aligner(aligner_run / "weights"), collection)
+    assert set(found.right) == {0.0, 1.0}
+    assert found.evidence[found.right == 1].mean() > found.evidence[found.right == 0].mean()
+
+
+def boxed(collection: Collection) -> Collection:
+    items = []
+    for item in collection.items:
+        left, right = item.name.removesuffix(".png").split("_")
+        marks = (Phrase(0, 0, 2, f"something {left}", "1", ("other",)), Phrase(0, 3, 4, right, "2", ("other",)))
+        boxes = (Box("1", 0.0, 0.0, 0.5, 1.0), Box("2", 0.5, 0.0, 1.0, 1.0))
+        items.append(replace(item, boxes=boxes, phrases=marks))
+    return replace(collection, items=tuple(items))
