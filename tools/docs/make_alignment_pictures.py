@@ -17,13 +17,14 @@ from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.drawing.overlay import Mark, Word, colour_of, draw_alignment, draw_boxes, fit
 from seesay.drawing.sheets import Cell, draw_sheet, save_picture
+from seesay.engines import answering
 from seesay.evaluation.page import align_sentences
 from seesay.grounding.describing import describe_picture
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.images.proposals import proposals_of
 from seesay.models.aligner import Aligner, load_aligner
-from seesay.models.dvsa_captions import DVSACaptions, load_describer
+from seesay.runtime.matching import Model
 from seesay.scoring import score_all
 
 PICTURES = Path(__file__).parents[2] / "docs/pictures"
@@ -40,7 +41,7 @@ def main() -> None:
     test = seesay.load_data("flickr8k").split("test")
     aligner = load_aligner(arguments.weights)
     draw_alignments(aligner, test)
-    draw_descriptions(load_describer(arguments.captions), aligner, test)
+    draw_descriptions(Model(arguments.captions), Model(arguments.weights), test)
     regions(SNIPPETS, "flickr8k", None, "test", arguments.weights, 7, PICTURES / "snippets.jpg")
 
 
@@ -54,7 +55,7 @@ def draw_alignments(model: Aligner, test: Collection) -> None:
     boxes = proposals_of(first.images, "search-100")
     cells = []
     for place, text in enumerate(best):
-        (aligned,) = align_sentences(model, maps.rows([place]), boxes[place], [test.sentences[text]])
+        (aligned,) = align_sentences(answering(model), maps.arrays([place]), boxes[place], [test.sentences[text]])
         marks: list[Mark] = []
         words: list[Word] = []
         most = max(part["gain"] for part in aligned["parts"])
@@ -69,7 +70,7 @@ def draw_alignments(model: Aligner, test: Collection) -> None:
     save_picture(sheet, PICTURES / "alignments.jpg")
 
 
-def draw_descriptions(describer: DVSACaptions, aligner: Aligner, test: Collection) -> None:
+def draw_descriptions(describer: Model, aligner: Model, test: Collection) -> None:
     """The same photos with a phrase on each salient region, as in the supplement's Figure 6."""
     cells = []
     for path in test.images[:N_PHOTOS]:

@@ -23,7 +23,7 @@ from seesay.explainers.explaining import explain
 from seesay.explainers.explanation import scale_heat
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
-from seesay.models.pretrained import load
+from seesay.runtime.matching import Model
 
 EVERY = 333
 LABELS = {"full": "with context", "att": "without context"}
@@ -31,15 +31,15 @@ RESULT = Path(__file__).resolve().parents[2] / "benchmarks/results/attention.jso
 
 
 def draw_photos(names: list[str]) -> Image.Image:
-    models = [load(name) for name in names]
-    labels = [LABELS[model.config.variant] for model in models] if len(models) > 1 else []
+    models = [Model(name) for name in names]
+    labels = [LABELS[model.config["variant"]] for model in models] if len(models) > 1 else []
     test = seesay.load_data("flickr8k").split("test")
     sheets = []
     for number in range(EVERY // 2, len(test), EVERY):
         item = test.items[number]
         found = []
         for model in models:
-            features = features_of([test.images[number]], model.feature_spec, ("pooled", "map")).rows([0])
+            features = features_of([test.images[number]], model.feature_spec, ("pooled", "map")).arrays([0])
             found.append(explain(model, features, item.sentences[0], "attention"))
         sheets.append(draw_steps(open_image(test.images[number]), found, labels, title=item.sentences[0], width=220))
     return stack(sheets)

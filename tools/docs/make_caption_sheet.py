@@ -15,13 +15,13 @@ from seesay.captioning.settings import Settings
 from seesay.drawing.sheets import Cell, draw_sheet, save_picture
 from seesay.evaluation.captions import features_in
 from seesay.evaluation.protocols import find_protocol, read_measured
-from seesay.models.pretrained import load_captioner
+from seesay.runtime.matching import Model
 
 N_PHOTOS = 20
 
 
 def main() -> None:
-    model = load_captioner("mrnn")
+    model = Model("mrnn")
     flickr8k = seesay.load_data("flickr8k")
     test = flickr8k.split("test")
     first = read_measured(model, replace(test, items=test.items[:N_PHOTOS]), find_protocol("full"))

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 import seesay
-from seesay.cli.use.map import map as draw_map
+from seesay.cli.research.map import map as draw_map
 from seesay.data import Collection
 from seesay.drawing.sheets import PAPER, save_picture
 from seesay.drawing.trees import draw_correspondences

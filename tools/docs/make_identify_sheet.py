@@ -16,6 +16,7 @@ import seesay
 from seesay.data.examples import Examples
 from seesay.drawing.saliency import draw_identification
 from seesay.drawing.sheets import save_picture
+from seesay.engines import answering
 from seesay.explainers.explaining import explain
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
@@ -40,7 +41,7 @@ def main() -> None:
         with torch.inference_mode():
             images = torch.cat([model.encode_images(some) for some in features])
             choice = model.choice_probability(model.score(images, model.encode_texts([sentence]))[:, 0])
-        found = [explain(model, some, sentence, "contrastive") for some in features]
+        found = [explain(answering(model), some.to_arrays(), sentence, "contrastive") for some in features]
         pictures = [open_image(test.images[place]) for place in pair]
         labels = [f"{100 * float(p):.0f} %" + note for p, note in zip(choice, ("  meant", ""), strict=True)]
         sheets.append(draw_identification(pictures, found, labels, title=sentence, width=220))

@@ -1,6 +1,6 @@
 """Tables of docs/papers/dvsa.md."""
 
-from seesay.evaluation.papers import rows as published_rows
+from seesay.evaluation.replication.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, swept, table
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from seesay.evaluation.attending import N_WORDS
-from seesay.evaluation.papers import rows as published_rows
+from seesay.evaluation.replication.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, compared, dated, rankings, result, swept, table, typed
 
 TITLES = {"flickr8k": "trained on Flickr8K alone", "shipped": "the weights that ship"}
@@ -22,7 +22,7 @@ def ensembles() -> str:
         f"--{key} {' '.join(typed(row['name']) for row in part['rows'] if 'members' not in row)}"
         for key, part in found["ensembles"].items()
     ]
-    return dated(table(header, rows), found, f"python benchmarks/ensembles.py {' '.join(members)}")
+    return dated(table(header, rows), found, f"python -m benchmarks.quality.ensembles {' '.join(members)}")
 
 
 def _together(members: list[dict[str, Any]]) -> str:
@@ -41,7 +41,7 @@ def hubness() -> str:
     ]
     header = ["dev Sum", "uncorrected", *(f"{number} centres" for number in numbers[1:])]
     weights = " ".join(typed(row["name"]) for row in found["rows"])
-    return dated(table(header, rows), found, f"python benchmarks/hubness.py {weights}")
+    return dated(table(header, rows), found, f"python -m benchmarks.ablations.hubness {weights}")
 
 
 def smlstm() -> str:
@@ -94,6 +94,17 @@ def attended_places() -> str:
     ]  # fmt: skip
     header = ["weights", "step", "pointing", "centre of the photo", "attended words with a box"]
     note = f"{found['data']} {found['split']}, the {N_WORDS} most attended words of each step."
+    for row in found["rows"].values():
+        if "entropy" in row:
+            shares = ", ".join(f"{value:.3f}" for value in row["entropy"]["regions"])
+            words = ", ".join(f"{value:.3f}" for value in row["entropy"]["words"])
+            alike = ", ".join(f"{value:.3f}" for value in row["correlation"]["regions"])
+            sums = ", ".join(f"{value:.1f} with {name} weights" for name, value in row["sums"].items())
+            note += (
+                f"\n\n`{row['name']}`: entropy of attention by step, 1 being equal weights: regions {shares}; words "
+                f"{words}. Correlation of each step's map with the one before: {alike}. Sum among {row['n_ranked']} "
+                f"photos: {sums.replace('attention weights', 'attention as it is')}."
+            )
     return dated(table(header, rows) + f"\n{note}", found, compared(found))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from seesay.evaluation.papers import rows as published_rows
+from seesay.evaluation.replication.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, short, swept, table
 
 
@@ -18,7 +18,7 @@ def captions() -> str:
         rows += [
             [title, f"**`{name}`, {own['captions']['decoding']}**", *_figures(own["captions"]), own["date"][:10]]
             for name, key, own in measured("captions", unshipped=True)
-            if key == f"{data}/test"
+            if key in (f"{data}/test", f"{data}/test/beam-1")
         ]
     note = "\nMeasured by `seesay evaluate WEIGHTS --data DATA --split test --task captions`.\n"
     return table(["test set", "captions by", *CAPTION_FIGURES.values(), "source"], rows) + note
@@ -32,18 +32,22 @@ def likelihood_retrieval() -> str:
         for row in published_rows("retrieval", data):
             if row.paper == "m-RNN" and row.own:
                 sides = [[row.printed[f"{side}.{key}"] for key in RECALLS] for side in ("i2t", "t2i")]
-                rows.append([title, row.method, "marginal", *(" / ".join(side) for side in sides), row.stands_in])
+                figures = (" / ".join(side) for side in sides)
+                rows.append([title, row.method, "marginal", "exact", *figures, row.stands_in])
         for name, key, report in measured("sum", unshipped=True):
             if name in captioners and key.startswith(f"{data}/test") and "limit" not in key:
-                how = report["protocol"].get("normalise", "marginal")
-                rows.append([title, f"**`{name}`**", how, *both_ways(report), report["date"][:10]])
-    header = ["test set", "model", "normalised by", *RECALL_HEADINGS, "source"]
+                how = [report["protocol"].get(key, usual) for key, usual in _SCORED]
+                rows.append([title, f"**`{name}`**", *how, *both_ways(report), report["date"][:10]])
+    header = ["test set", "model", "normalised by", "softmax", *RECALL_HEADINGS, "source"]
     return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data DATA --task retrieval --normalise …`.\n"
+
+
+_SCORED = (("normalise", "marginal"), ("softmax", "exact"))
 
 
 def reranking() -> str:
     """Plain captions, reranked ones and the oracles, in the layout of the paper's Table 8."""
-    figures = [key for key in CAPTION_FIGURES if key != "perplexity"]
+    figures = [key for key in CAPTION_FIGURES if key not in ("perplexity", "novel")]
     header = ["weights, data", "captions", "k / m", *(CAPTION_FIGURES[key] for key in figures)]
     rows: list[list[object]] = []
     notes = []
@@ -111,19 +115,19 @@ def likelihood() -> str:
             f"{100 * row['share_of_same_products']:.0f} %",
             f"{row['times_faster_than_pairs']:.1f}×",
             f"{row['processor_minutes_of_all_pairs']['exact']:.0f} min",
-            f"{60 * row['processor_minutes_of_all_pairs']['self-normalised']:.0f} s",
+            f"{60 * row['processor_minutes_of_all_pairs']['logits']:.0f} s",
         ]
         for name, row in found["rows"].items()
     ]
     header = [
         "weights", "scoring", "matrix products alone", "share", "faster than one by one", "all pairs, exact",
-        "all pairs, self-normalised",
+        "all pairs, logits",
     ]  # fmt: skip
     note = f"{found['data']}; one thread, CPU time."
     if whole := found["whole_split_seconds"]:
         note += (
             f" Wall-clock time on {found['threads_of_the_whole_split']} threads: {whole['exact'] / 60:.1f} minutes "
-            f"exact, {whole['self-normalised']:.0f} s self-normalised."
+            f"exact, {whole['logits']:.0f} s by logits."
         )
     return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.likelihood --whole")
 
@@ -151,7 +155,7 @@ def consensus() -> str:
 
 CAPTION_FIGURES = {
     "perplexity": "PPL", "bleu1": "B-1", "bleu2": "B-2", "bleu3": "B-3", "bleu4": "B-4", "cider": "CIDEr",
-    "rouge_l": "ROUGE-L", "meteor": "METEOR",
+    "rouge_l": "ROUGE-L", "meteor": "METEOR", "novel": "novel",
 }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Tables of docs/papers/hmlstm.md."""
 
-from seesay.evaluation.papers import rows as published_rows
+from seesay.evaluation.replication.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, compared, dated, rankings, result, swept, table
 
 

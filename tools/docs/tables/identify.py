@@ -1,6 +1,6 @@
 """Tables of docs/papers/identifier.md."""
 
-from seesay.evaluation.papers import rows as published_rows
+from seesay.evaluation.replication.papers import rows as published_rows
 from tables.reading import compared, dated, result, table
 
 
@@ -15,11 +15,20 @@ def identification() -> str:
     ]
     for row in found["rows"].values():
         name = row["name"]
-        cells = [f"{row['accuracy'][game]:.1f} %" if game in row["accuracy"] else "–" for game in games]
-        rows.append([f"baseline: captions of {name}" if row.get("by") == "captions" else name, *cells])
+        is_baseline = row.get("by") == "captions"
+        how = "" if "vectors" in row else ", plain means of GloVe"
+        rows.append([f"baseline: captions of {name}{how}" if is_baseline else name, *_percents(row["accuracy"], games)])
+        if "plain" in row:
+            rows.append([f"baseline: captions of {name}, plain means of GloVe", *_percents(row["plain"], games)])
+        if "person" in row:
+            rows.append(["baseline: captions of a person, which bound it", *_percents(row["person"], games)])
     trials = ", ".join(f"{game}: {n:,}" for game, n in n_trials.items())
     note = f"{found['data']} {found['split']}; trials: {trials}."
     return dated(table(["model", *games], rows) + f"\n{note}", found, f"{compared(found)} --beam 3")
+
+
+def _percents(accuracy: dict[str, float], games: list[str]) -> list[str]:
+    return [f"{accuracy[game]:.1f} %" if game in accuracy else "–" for game in games]
 
 
 def identification_calibration() -> str:
@@ -47,8 +56,14 @@ def explanations_pointing() -> str:
     ]
     photos = f"{found['n_photos']:,} {found['data']} {found['split']} photos"
     note = f"{found['n_phrases']:,} phrases of {photos}, `{found['model']}`; 95 % intervals by bootstrap over photos."
+    if about := found.get("dependence"):
+        shares = ", ".join(f"{name} {value:.3f}" for name, value in about["correlation"].items())
+        note += (
+            f"\n\nMean correlation of the maps of right and of {about['n_foreign']} foreign sentences, over "
+            f"{about['n_photos']} photos (1: the map does not depend on the sentence): {shares}."
+        )
     header = ["map", "pointing", "interval", *(f"{own} is better by" for own in explainers)]
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/explanations.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.explanations")
 
 
 def _difference(row: dict[str, float] | None) -> str:
@@ -83,7 +98,7 @@ def explanations_deletion() -> str:
         f"Masking: {found['n_hidden']} photos. Words: all sentences of {found['n_sentences']} photos. "
         f"`{found['model']}`."
     )
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/explanations.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.explanations")
 
 
 def excitation() -> str:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tables.reading import RESULTS, dated, result, table
+from tables.reading import RESULTS, dated, ensemble_figures, result, table
 
 
 def calibration() -> str:
@@ -19,7 +19,7 @@ def calibration() -> str:
     ]
     header = ["probability", "predicted", "observed", "pairs of query and photo"]
     note = f"Fitted on {found['fitted_on']}, measured on {found['judged_on']}."
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/calibration.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.calibration")
 
 
 def library_indexing() -> str:
@@ -68,8 +68,7 @@ def library_queries() -> str:
 
 def search() -> str:
     """What `seesay search` finds, and what comparing all pairs with one model or with the ensemble would."""
-    ensembles = result("ensembles")
-    together = ensembles["ensembles"]["shipped"]["rows"][-1]
+    together = ensemble_figures()
     rows: list[list[object]] = []
     reports = [json.loads(path.read_text()) for path in sorted((RESULTS / "search").glob("*.json"))]
     for report in reports:
@@ -77,8 +76,8 @@ def search() -> str:
         key = f"{data['name']}/{data['split']}"
         rows.append([key, f"**search: {' + '.join(found['stages'])}**", *_recalls(found)])
         rows += [[key, f"`{name}`, all pairs", *_recalls(row)] for name, row in found["beside"].items()]
-        if data["name"] == ensembles["data"] and "ensemble" not in found["beside"]:
-            rows.append([key, "`--ensemble shipped`, all pairs", *_recalls(together[data["split"]]["t2i"])])
+        if key in together and "ensemble" not in found["beside"]:
+            rows.append([key, "`--ensemble shipped`, all pairs", *_recalls(together[key]["t2i"])])
     header = ["data", "ranking", "R@1", "R@5", "R@10", "median"]
     commands = "` and `".join(report["command"] for report in reports)
     return dated(table(header, rows), reports[0], commands)
@@ -105,7 +104,7 @@ def cascade() -> str:
         f"on dev: {chosen}. Sums of the three recalls on dev: {sums}."
     )
     header = ["stages", "R@1", "R@5", "R@10", "time per query"]
-    return dated(table(header, rows) + f"\n{note}", found, "python benchmarks/cascade.py")
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.cascade")
 
 
 def cascade_precision() -> str:
@@ -115,7 +114,7 @@ def cascade_precision() -> str:
         [kind, f"{row['first']:.1f} %", f"{row['all']:.1f} %"] for kind, row in precision.items()
     ]
     header = ["mean average precision of", "first stage alone", "all stages"]
-    return dated(table(header, rows), found, "python benchmarks/calibration.py")
+    return dated(table(header, rows), found, "python -m benchmarks.quality.calibration")
 
 
 TABLES = (calibration, library_indexing, library_queries, search, cascade, cascade_precision)

@@ -21,7 +21,10 @@ def result(name: str) -> dict[str, Any]:
 
 
 def dated(text: str, found: dict[str, Any], command: str) -> str:
-    return f"{text}\nMeasured {found['date'][:10]} by `{command}`.\n"
+    how = ""
+    if found.get("softmax") == "logits":
+        how = " m-RNN's part is scored by logits, without Eq. 7's sum over the vocabulary."
+    return f"{text}\nMeasured {found['date'][:10]} by `{command}`.{how}\n"
 
 
 def compared(found: dict[str, Any]) -> str:
@@ -55,6 +58,12 @@ def measured(part: str, *, unshipped: bool = False) -> list[tuple[str, str, dict
         for key, report in sorted(about.get("figures", {}).items())
         if part in report and about.get("family") != "ensemble"  # which has rows of its own
     ]
+
+
+def ensemble_figures() -> dict[str, Any]:
+    """What was measured of the ensemble that ships, by data and split."""
+    figures: dict[str, Any] = json.loads((WEIGHTS / "ensemble/config.json").read_text()).get("figures", {})
+    return figures
 
 
 def both_ways(report: dict[str, Any]) -> list[str]:

@@ -1,0 +1,62 @@
+"""Tables of docs/eye.md, from the figures of the eye that ships, and from the record of a shorter run."""
+
+import json
+
+from tables.reading import RECALL_HEADINGS, RECALLS, WEIGHTS, result, table
+
+NAMES = {"flickr8k": "Flickr8K", "coco-all": "COCO", "iapr": "IAPR TC-12"}
+
+
+def eye_retrieval() -> str:
+    eye, beside = (json.loads((WEIGHTS / name / "config.json").read_text())["figures"] for name in ("eye", "vse"))
+    rows: list[list[object]] = []
+    for split, figures in eye.items():
+        name, _, part = split.partition("/")
+        ways = [
+            " / ".join(f"{figures[way][key]:.{int(key != 'median')}f}" for key in RECALLS) for way in ("i2t", "t2i")
+        ]
+        other = f"{beside[split]['sum']:.1f}" if split in beside else "–"
+        rows.append([f"{NAMES.get(name, name)} {part}", *ways, f"{figures['sum']:.1f}", other])
+    header = ["photos", *RECALL_HEADINGS, "Sum", "Sum of `vse`"]
+    dates = sorted({figures["date"][:10] for figures in eye.values()})
+    return f"{table(header, rows)}\nMeasured {', '.join(dates)} by `seesay evaluate eye --data DATA --split SPLIT`.\n"
+
+
+def eye_vectors() -> str:
+    found = result("eye_vectors")["steps"][0]
+    sums, recalls = found["figures"].values()
+    names = list(next(iter(sums.values())))
+    header = ["weight", *(NAMES.get(name, name) for name in names)]
+    tables = [
+        table(header, [[weight, *(f"{row[name]:.1f}" for name in names)] for weight, row in rows.items()])
+        for rows in (
+            {weight: row for weight, row in sums.items() if round(float(weight) * 100) % 20 == 0},
+            {weight: row for weight, row in recalls.items() if round(float(weight) * 10) % 3 == 0},
+        )
+    ]
+    chosen = found["table"]
+    return (
+        f"The Sum on dev by the weight of `vse`, of which {chosen['beside_weight']} was chosen:\n\n{tables[0]}\n"
+        f"R@1 + R@5 + R@10 of images by how much hubness is subtracted, of which {chosen['hub_weight']} was chosen:\n\n"
+        f"{tables[1]}\nChosen by `seesay tune eye --only vectors`.\n"
+    )
+
+
+def eye_words() -> str:
+    found = result("eye_words")["models"]["eye"]
+    typos, words = found["typos"], found["words"]
+    rows: list[list[object]] = [
+        [f"{typos['n']} captions, {name}", *(f"{recalls[key]:.1f} %" for key in ("r1", "r5", "r10"))]
+        for name, recalls in typos["recalls"].items()
+    ]
+    by_class = sorted(words["classes"].items(), key=lambda pair: pair[1])
+    low, high = ([f"*{name}* {share:.0f} %" for name, share in some] for some in (by_class[:3], by_class[-3:][::-1]))
+    note = (
+        f"Names of {words['n_classes']} ImageNet classes that no training caption has, as queries: a photo of the "
+        f"class scores above another in {words['chance']:.1f} % of pairs (a model that knows nothing: 50 %). Best: "
+        f"{', '.join(high)}. Worst: {', '.join(low)}."
+    )
+    return f"{table(['queries', 'R@1', 'R@5', 'R@10'], rows)}\n{note}\n"
+
+
+TABLES = (eye_retrieval, eye_vectors, eye_words)
