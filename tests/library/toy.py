@@ -146,7 +146,7 @@ def index_in_children(library: Path, folder: Path, n_kills: int) -> dict[str, li
     moments = random.Random(0)
     signals, counts = [], []
     for _ in range(n_kills):
-        status, _ = _in_child(lambda: _index(library, folder), kill_at=moments.randint(1, n_calls // 2))
+        status, _ = _in_child(lambda: _index(library, folder), kill_at=moments.randint(1, n_calls))
         signals.append(os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0)
         counts.append(_n_photos(library))
     return {"signals": signals, "counts": counts}
