@@ -30,7 +30,7 @@ MEAN: Layers = (nn.AdaptiveAvgPool2d(1), nn.Flatten())
 
 @dataclass(frozen=True)
 class Saliency:
-    """What a match rests on, for pairs of a image and a sentence.
+    """What a match rests on, for pairs of an image and a sentence.
 
     Attributes:
         logits: (n,) of P(match).
