@@ -28,7 +28,7 @@ from seesay.catalogue.weights import read_about as read_about
 from seesay.errors import SeesayError
 from seesay.images.backbones import file_digest
 from seesay.images.features import FeatureSpec
-from seesay.layers.packing import unpack_tensors
+from seesay.images.state_dicts import unpack_state
 from seesay.models.base import Captioner, Matcher, Weights
 from seesay.models.card import write_card
 from seesay.models.registry import family_class
@@ -164,7 +164,7 @@ def load_tensors(model: torch.nn.Module, path: Path, without: Sequence[str] = ()
     except (OSError, SafetensorError) as error:
         raise SeesayError(f"cannot read the weights {path}: {error}") from error
     own = _tensors(model, without)
-    tensors = unpack_tensors(tensors, own)
+    tensors = unpack_state(tensors, own)
     wanted = {name: tuple(tensor.shape) for name, tensor in own.items()}
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     if wanted != found:
