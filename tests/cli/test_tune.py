@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from seesay.catalogue.weights import find, tuned_table, weights_digest
 from seesay.models.hubness import read_hubness
-from seesay.models.weights import find, tuned_table, weights_digest
 
 Call = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("in_colours_cache")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 from seesay.export.checking import compare
 from seesay.export.graphs import graphs_of, missing
@@ -16,7 +17,6 @@ from seesay.images.io import open_image
 from seesay.models.base import Matcher
 from seesay.models.pretrained import find, load, read_about, write_about
 from seesay.models.registry import search_role
-from seesay.models.weights import PACKAGED
 from seesay.runtime.folder import file_digest, source_weights
 from seesay.runtime.matching import Model
 from seesay.system.files import replace_atomically

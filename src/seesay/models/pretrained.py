@@ -19,6 +19,12 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from seesay.catalogue.weights import ENSEMBLE
+from seesay.catalogue.weights import FORMAT as FORMAT
+from seesay.catalogue.weights import PACKAGED as PACKAGED
+from seesay.catalogue.weights import find as find
+from seesay.catalogue.weights import installed as installed
+from seesay.catalogue.weights import read_about as read_about
 from seesay.errors import SeesayError
 from seesay.images.backbones import file_digest
 from seesay.images.features import FeatureSpec
@@ -26,12 +32,6 @@ from seesay.images.state_dicts import unpack_state
 from seesay.models.base import Captioner, Matcher, Weights
 from seesay.models.card import write_card
 from seesay.models.registry import family_class
-from seesay.models.weights import ENSEMBLE
-from seesay.models.weights import FORMAT as FORMAT
-from seesay.models.weights import PACKAGED as PACKAGED
-from seesay.models.weights import find as find
-from seesay.models.weights import installed as installed
-from seesay.models.weights import read_about as read_about
 from seesay.system.files import cannot_write, replace_atomically
 from seesay.system.overrides import apply_overrides
 from seesay.system.reading import require_regular
@@ -228,7 +228,7 @@ def record_table(folder: Path, section: str, table: Any, tuned: dict[str, Any] |
 
     Args:
         section: Its name; `cascade.calibration` is inside of `cascade`.
-        tuned: See `seesay.models.weights.check_digests`.
+        tuned: See `seesay.catalogue.weights.check_digests`.
     """
     about = read_about(folder).about
     *above, key = section.split(".")

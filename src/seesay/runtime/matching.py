@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 from seesay.images.arrays import LOWER, OUTPUTS, Boxes, Floats, ImageFeatures
-from seesay.models.weights import PACKAGED
 from seesay.runtime.folder import GraphFolder
 from seesay.runtime.protocol import Looked, Saliency, State, Texts
 from seesay.text.tokens import LONGEST

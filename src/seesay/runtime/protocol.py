@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from seesay.images.arrays import Boxes, Floats, ImageFeatures
 
 if TYPE_CHECKING:
+    from seesay.catalogue.weights import Weights
     from seesay.images.feature_store import FeatureSource
-    from seesay.models.weights import Weights
     from seesay.text.tokenizer import Tokenizer
     from seesay.text.trees import Tree
     from seesay.text.vocabulary import Vocabulary

@@ -12,7 +12,7 @@ from seesay.cli.pictures import require_free
 from seesay.system import ranges
 
 if TYPE_CHECKING:
-    from seesay.models.weights import Weights
+    from seesay.catalogue.weights import Weights
     from seesay.training.finishing.recording import Change
     from seesay.training.finishing.requests import Proposal, Request
 
@@ -74,7 +74,7 @@ def tune(
         seesay tune mine --only ensemble --members vse,dvsa,mrnn
         seesay tune runs/hmlstm/weights --only prune --min-count 8 -o pruned
     """
-    from seesay.models.weights import find
+    from seesay.catalogue.weights import find
     from seesay.system.files import replace_atomically
     from seesay.system.results import MARK, check_result_folder
     from seesay.training.finishing.recording import compare, record
@@ -118,8 +118,8 @@ def tune(
 
 def _choose_steps(weights: str, only: list[str], members: str) -> list[str]:
     """The steps that are wanted, in the order in which later ones need earlier ones."""
+    from seesay.catalogue.weights import STEPS, find
     from seesay.errors import SeesayError
-    from seesay.models.weights import STEPS, find
     from seesay.training.finishing.steps import steps_for
 
     if unknown := [step for step in only if step not in STEPS]:
@@ -176,8 +176,8 @@ def _tell(
 
 
 def _new_ensemble(folder: str) -> "Weights":
+    from seesay.catalogue.weights import Weights
     from seesay.models.ensemble import Ensemble
-    from seesay.models.weights import Weights
 
     return Weights(Path(folder), Ensemble(()).about(Path(folder).name))
 

@@ -18,7 +18,7 @@ def models(
         seesay models
         seesay models --json
     """
-    from seesay.models.weights import installed
+    from seesay.catalogue.weights import installed
 
     found = installed()
     if as_json:
@@ -52,7 +52,7 @@ _CAPTION = "R@1 R@5 R@10 in percent, of sentences for a photo and photos for a s
 
 def _figures(report: dict[str, Any]) -> str:
     """A line for each thing that was measured."""
-    from seesay.models.card import summarise
+    from seesay.catalogue.figures import summarise
 
     kinds = ("captions", "grounding", "identification")
     lines = [summarise({kind: report[kind]}) for kind in kinds if kind in report]

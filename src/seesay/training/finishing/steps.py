@@ -10,6 +10,7 @@ import numpy as np
 
 from seesay import data
 from seesay.captioning.bank import read_bank
+from seesay.catalogue.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.data import Collection, entities
 from seesay.data.examples import Examples
 from seesay.engines import answering
@@ -23,7 +24,6 @@ from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
 from seesay.models.pretrained import load, load_captioner, save
 from seesay.models.registry import family_class
-from seesay.models.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
 from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, tags, vectors
