@@ -106,7 +106,7 @@ class TestEvaluation:
 
     def test_missing_pictures_are_refused(self, aligner: Aligner, boxed: Collection) -> None:
         gone = replace(boxed, items=tuple(replace(item, image=None) for item in boxed.items))
-        with pytest.raises(SeesayError, match="6 of 6 pictures with boxes are missing"):
+        with pytest.raises(SeesayError, match="6 of 6 images with boxes are missing"):
             evaluate_grounding(aligner, gone)
 
 

@@ -160,7 +160,7 @@ def test_a_missing_picture_is_refused_before_anything_is_computed(three_images, 
     model, collection, store = three_images
     lacking = replace(collection, items=(replace(collection.items[0], image=None), *collection.items[1:]))
     monkeypatch.setattr(protocols, "features_of", None)
-    with pytest.raises(SeesayError, match="1 of 3 pictures of toys are missing"):
+    with pytest.raises(SeesayError, match="1 of 3 images of toys are missing"):
         evaluate_retrieval(model, lacking, store=store)
 
 

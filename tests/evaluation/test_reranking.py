@@ -87,7 +87,7 @@ def test_k_and_m_are_chosen_on_dev_pictures(evaluate, pictures, monkeypatch) -> 
 def test_a_picture_is_never_its_own_reference(evaluate) -> None:
     found = evaluate("train", "limit-3", k_m=given_settings(SETTINGS))
     assert found.n_references == 3
-    with pytest.raises(SeesayError, match="all pictures of the references farm are measured on"):
+    with pytest.raises(SeesayError, match="all images of the references farm are measured on"):
         evaluate("train")
 
 
@@ -103,5 +103,5 @@ def test_references_are_the_training_pictures_or_all_where_there_are_no_splits(w
 def test_references_without_pictures_are_refused(writer, pictures) -> None:
     collection, store = pictures
     empty = collection.keep(lambda item: False)
-    with pytest.raises(SeesayError, match="farm has no pictures to find neighbours among"):
+    with pytest.raises(SeesayError, match="farm has no images to find neighbours among"):
         read_bank(writer, empty, store=store)

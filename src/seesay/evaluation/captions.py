@@ -60,7 +60,7 @@ def evaluate_captions(
     store: Path | None = None,
     on_progress: Progress | None = None,
 ) -> CaptionEvaluation:
-    """Caption every picture and measure the captions against all of its sentences.
+    """Caption every image and measure the captions against all of its sentences.
 
     Args:
         model: Any captioner; its features are taken from the store and computed where the store does not hold them.
@@ -71,7 +71,7 @@ def evaluate_captions(
         training: What the captioner learned from (see `training_sentences`), for the share of captions that are novel.
         meteor: See `seesay.metrics.captions.caption_report`.
         store: The folder of the feature store, where it is not the user's own.
-        on_progress: Called with the pictures that have features and all, then with those that have captions.
+        on_progress: Called with the images that have features and all, then with those that have captions.
     """
     wanted = find_protocol(protocol)
     answers = answering(model)

@@ -1,8 +1,8 @@
-"""Does a phrase find its place in the picture? Measured on the boxes of Flickr30k Entities, from which nothing learned.
+"""Does a phrase find its place in the image? Measured on the boxes of Flickr30k Entities, from which nothing learned.
 
 Two games over the same phrases: the point where the model looks has to lie in one of the phrase's boxes (the pointing
 game), and the box that it draws has to overlap the phrase's box, or the box around all of them, by half (IoU ≥ 0.5, the
-protocol of Flickr30k Entities). Beside the model stand answers that look at no word: the centre of the picture, all of
+protocol of Flickr30k Entities). Beside the model stand answers that look at no word: the centre of the image, all of
 it, and a region chosen blindly among the proposals. No choice among the proposals can do better than the upper bound.
 """
 
@@ -38,7 +38,7 @@ class GroundingEvaluation:
     """What a model reached, and what others reach on the same phrases.
 
     Attributes:
-        rows: `model`, `centre` (and the whole picture as its box), `random region`; in percent.
+        rows: `model`, `centre` (and the whole image as its box), `random region`; in percent.
         upper_bound: Percent of the phrases whose box is among the proposals.
         by_kind: The model's figures for each kind of phrase, with their number.
         n_boxed: Images that have boxed phrases; of the others, which `n_images` counts too, nothing is asked.
@@ -92,13 +92,13 @@ def evaluate_grounding(
 
     Args:
         model: Any matcher that knows regions.
-        collection: Pictures with boxes and phrases (`seesay.data.entities.attach`).
-        protocol: One of `seesay.evaluation.protocols.PROTOCOLS`: which of the pictures are asked about.
+        collection: Images with boxes and phrases (`seesay.data.entities.attach`).
+        protocol: One of `seesay.evaluation.protocols.PROTOCOLS`: which of the images are asked about.
         seed: Draws the images of a protocol at random; None takes them in their order.
         proposals: Regions to choose a box from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
         reading: Read a `phrase` alone, or as part of its `sentence`.
         store: The folder of the feature store, where it is not the user's own.
-        on_progress: Called with the pictures that are done, and all, first for features and then for proposals.
+        on_progress: Called with the images that are done, and all, first for features and then for proposals.
     """
     wanted = find_protocol(protocol)
     collection = take_measured(collection, wanted, seed)
@@ -107,11 +107,11 @@ def evaluate_grounding(
         raise SeesayError(
             f"no phrase of {collection.name} has a box", hint="--entities with the folder of Flickr30k Entities"
         )
-    pictured = sorted({phrase.item for phrase in phrases})
-    paths = [path for number in pictured if (path := collection.items[number].image)]
-    if len(paths) < len(pictured):
+    boxed = sorted({phrase.item for phrase in phrases})
+    paths = [path for number in boxed if (path := collection.items[number].image)]
+    if len(paths) < len(boxed):
         raise SeesayError(
-            f"{len(pictured) - len(paths):,} of {len(pictured):,} pictures with boxes are missing",
+            f"{len(boxed) - len(paths):,} of {len(boxed):,} images with boxes are missing",
             hint=f"seesay data check {collection.root}",
         )
     seconds: dict[str, float] = {}
@@ -119,13 +119,13 @@ def evaluate_grounding(
         table = features_of(paths, model.feature_spec, ("pooled", "map"), root=store, on_progress=on_progress)
     with timed("proposals", seconds):
         regions = proposals_of(paths, proposals, root=store, on_progress=on_progress)
-    of_item = {number: place for place, number in enumerate(pictured)}
+    of_item = {number: place for place, number in enumerate(boxed)}
     places = np.array([of_item[phrase.item] for phrase in phrases])
     points, drawn = np.zeros((len(phrases), 2)), np.zeros((len(phrases), 4))
     answers = answering(model)
     with timed("answers", seconds):
         vectors = phrase_vectors(answers, collection, phrases, reading)
-        for place in range(len(pictured)):
+        for place in range(len(boxed)):
             own = np.flatnonzero(places == place)
             points[own], drawn[own] = answer(answers, table.arrays([place]), regions[place], vectors[own])
     truth = [phrase.boxes for phrase in phrases]
@@ -142,7 +142,7 @@ def evaluate_grounding(
         upper_bound=bound,
         by_kind=_by_kind(phrases, points, drawn),
         n_phrases=len(phrases),
-        n_boxed=len(pictured),
+        n_boxed=len(boxed),
         n_images=len(collection),
         n_sentences=len(collection.sentences),
         proposals=proposals,

@@ -33,7 +33,7 @@ from seesay.metrics.identification import N_TRIALS, Trials, draw_trials, identif
 from seesay.metrics.neighbours import cosines
 from seesay.models.base import Matcher
 from seesay.runtime.protocol import Answering
-from seesay.scoring import score_all, similar_pictures
+from seesay.scoring import score_all, similar_images
 from seesay.system.progress import Progress
 from seesay.text.function_words import FUNCTION_WORDS
 from seesay.text.learned_vectors import learn_vectors
@@ -49,9 +49,9 @@ class Game:
     """One way to draw trials.
 
     Attributes:
-        n_candidates: Pictures to choose from.
+        n_candidates: Images to choose from.
         n_trials: How many are drawn.
-        alike: Whether the others are the nearest neighbours of the right picture instead of any.
+        alike: Whether the others are the nearest neighbours of the right image instead of any.
     """
 
     name: str
@@ -70,9 +70,9 @@ GAMES = (
 
 
 def draw_games(source: Examples, games: Sequence[Game] = GAMES, *, seed: int = 0) -> dict[str, Trials]:
-    """The trials of every game on one split; those that need more pictures than there are, are left out."""
+    """The trials of every game on one split; those that need more images than there are, are left out."""
     most = max((game.n_candidates for game in games if game.alike), default=0)
-    rivals = similar_pictures(source, most - 1) if most else None
+    rivals = similar_images(source, most - 1) if most else None
     return {
         game.name: draw_trials(
             source.image_of, game.n_trials, game.n_candidates, seed=seed, rivals=rivals if game.alike else None
@@ -93,7 +93,7 @@ def answer_with(model: Answering, source: Examples) -> Answer:
 
 
 def answer_from(scores: ArrayLike) -> Answer:
-    """The answers of whoever has scored every picture with every sentence: (n_images, n_texts)."""
+    """The answers of whoever has scored every image with every sentence: (n_images, n_texts)."""
     matrix = np.asarray(scores)
     return lambda trials: matrix[trials.images, trials.texts[:, None]]
 
@@ -132,10 +132,10 @@ class Reading:
 def caption_scores(
     captions: Sequence[str], sentences: Sequence[str], reading: WordVectors | Reading
 ) -> NDArray[np.float64]:
-    """The paper's baseline: cosine of the mean word vectors of a picture's caption and of a query.
+    """The paper's baseline: cosine of the mean word vectors of an image's caption and of a query.
 
     Args:
-        captions: One for each picture, written by a captioner.
+        captions: One for each image, written by a captioner.
         sentences: The queries.
         reading: How sentences become vectors; of vectors alone the plain mean is taken.
 
@@ -152,13 +152,13 @@ def caption_scores(
 
 
 def person_scores(source: Examples, reading: Reading) -> NDArray[np.float64]:
-    """The baseline with captions that people wrote: of each picture its first sentence, and where that is asked, its
+    """The baseline with captions that people wrote: of each image its first sentence, and where that is asked, its
     second: (n_images, n_texts).
     """
     own = [item.sentences for item in source.collection.items]
     scores = caption_scores([sentences[0] for sentences in own], source.sentences, reading)
     seconds = reading.read([sentences[1] for sentences in own])
-    firsts = np.flatnonzero(np.diff(source.image_of, prepend=-1))  # sentences stand picture after picture
+    firsts = np.flatnonzero(np.diff(source.image_of, prepend=-1))  # sentences stand image after image
     queries = reading.read([source.sentences[text] for text in firsts])
     scores[source.image_of[firsts], firsts] = cosines(seconds, queries)[source.image_of[firsts], np.arange(len(firsts))]
     return scores

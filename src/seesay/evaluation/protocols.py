@@ -124,7 +124,7 @@ def require_images(collection: Collection) -> None:
     n_missing = len(collection) - len(collection.images)
     if n_missing:
         raise SeesayError(
-            f"{n_missing:,} of {len(collection):,} pictures of {collection.name} are missing",
+            f"{n_missing:,} of {len(collection):,} images of {collection.name} are missing",
             allowed="figures are of a whole split or they cannot be compared",
             hint=f"--images with the folder that holds them, or seesay data check {collection.root}",
         )

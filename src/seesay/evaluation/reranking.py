@@ -1,7 +1,7 @@
 """What consensus reranking gains: m-RNN's Table 8.
 
-The same hypotheses are ordered by what people said about the nearest training pictures, once by BLEU and once by CIDEr,
-and by what they said about the picture itself: the oracle, which shows how much there is to gain.
+The same hypotheses are ordered by what people said about the nearest training images, once by BLEU and once by CIDEr,
+and by what they said about the image itself: the oracle, which shows how much there is to gain.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from seesay.captioning.bank import read_bank as read_bank
 from seesay.captioning.bank import write_hypotheses as write_hypotheses
 from seesay.captioning.choosing import KS, choose_k_m
 from seesay.captioning.consensus import PAPER_K_M, Consensus, Metric, oracle_scores, rerank
-from seesay.captioning.reranking import refine_pictures
+from seesay.captioning.reranking import refine_images
 from seesay.captioning.settings import Settings
 from seesay.data import Collection
 from seesay.data.examples import Examples
@@ -65,10 +65,10 @@ class Row:
 def choose_settings(
     model: Captioner | Answering, bank: Bank, dev: Examples, settings: Settings, *, on_progress: Progress | None = None
 ) -> dict[Metric, Setting]:
-    """k and m for each similarity, by what the reranked captions of dev pictures reach in it."""
+    """k and m for each similarity, by what the reranked captions of dev images reach in it."""
     bank = bank.without(dev)
     hypotheses = write_hypotheses(answering(model), dev, settings, on_progress=on_progress)
-    near = nearest(refine_pictures(answering(model), features_in(dev)), bank.vectors, max(KS))
+    near = nearest(refine_images(answering(model), features_in(dev)), bank.vectors, max(KS))
     ks = [k for k in KS if k <= near.shape[1]] or [near.shape[1]]
     chosen = {}
     for metric in NAMES:
@@ -85,7 +85,7 @@ class RerankingEvaluation:
     Attributes:
         rows: Reranked by BLEU, by CIDEr, and the oracle of each.
         references: The collection that neighbours were looked for in.
-        n_references: How many pictures of it there are.
+        n_references: How many images of it there are.
         n_hypotheses: For each image.
         chosen_on: The split on which k and m were chosen; None where they were given.
         n_images: Images that were captioned.
@@ -128,12 +128,12 @@ def evaluate_reranking(
     store: Path | None = None,
     on_progress: Progress | None = None,
 ) -> RerankingEvaluation:
-    """Write several hypotheses for every picture and measure those that each way of reranking puts first.
+    """Write several hypotheses for every image and measure those that each way of reranking puts first.
 
     Args:
         model: Any captioner.
         collection: The images to measure on, one split of a collection.
-        references: Whose training pictures are the neighbours; those that are measured on do not count.
+        references: Whose training images are the neighbours; those that are measured on do not count.
         protocol: As for retrieval; the images of all folds are measured together.
         seed: Draws the images of a protocol at random; None takes them in their order.
         settings: How hypotheses are written; as the weights say where it is not given.
@@ -184,7 +184,7 @@ def measure_orders(
 ) -> tuple[Row, ...]:
     """The figures of the hypotheses that stand first: by BLEU, by CIDEr, and by the oracle of each."""
     references = references_of(source)
-    refined = refine_pictures(answering(model), features_in(source))
+    refined = refine_images(answering(model), features_in(source))
 
     def measure(scores: Sequence[Any]) -> dict[str, float | None]:
         best = [several[0] for several in rerank(hypotheses, scores)]

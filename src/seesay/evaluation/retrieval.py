@@ -78,13 +78,13 @@ def evaluate_retrieval(
         collection: The images to measure on, one split of a collection.
         protocol: One of `PROTOCOLS`.
         seed: Draws the images of a protocol at random; None takes them in their order.
-        score: How encoded pictures and sentences are scored; `model.score` where nothing else is given.
-        spread: Where they are scored, a block of pictures at a time: by default here (`seesay.system.cluster`).
+        score: How encoded images and sentences are scored; `model.score` where nothing else is given.
+        spread: Where they are scored, a block of images at a time: by default here (`seesay.system.cluster`).
         store: The folder of the feature store, where it is not the user's own.
-        on_progress: Called with the pictures that have features, and all.
+        on_progress: Called with the images that have features, and all.
 
     Raises:
-        SeesayError: There is no such protocol, the split is too small for it, or a picture is missing or broken.
+        SeesayError: There is no such protocol, the split is too small for it, or an image is missing or broken.
     """
     wanted = find_protocol(protocol)
     seconds: dict[str, float] = {}

@@ -171,9 +171,9 @@ def describe_boxes(
     *,
     diversity: float = DIVERSITY,
 ) -> list[list[FoundPhrase]]:
-    """Phrases for each of some regions of one picture, whose map is given; see `describe_regions`."""
+    """Phrases for each of some regions of one image, whose map is given; see `describe_regions`."""
     if len(features) != 1:
-        raise ValueError(f"regions are described in one picture, not in {len(features)}")
+        raise ValueError(f"regions are described in one image, not in {len(features)}")
     regions = model.encode_regions(features, boxes)[0]
     return describe_regions(bank, regions, n, diversity=diversity)
 

@@ -10,21 +10,6 @@ from seesay.layers.attention import Side
 
 
 @dataclass(frozen=True)
-class Looked:
-    """What was looked at in pairs of K pictures and L sentences, and what came of it.
-
-    Attributes:
-        scores: (K, L).
-        regions: (T, K, L, I) how salient regions are at each step, p of Eq. 1.
-        words: (T, K, L, J) the same of words, q of Eq. 1.
-    """
-
-    scores: Tensor
-    regions: Tensor
-    words: Tensor
-
-
-@dataclass(frozen=True)
 class PreparedSide:
     """A side with what is computed once.
 

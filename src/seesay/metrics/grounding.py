@@ -1,4 +1,4 @@
-"""Does a phrase find its place in the picture, and a region its phrases.
+"""Does a phrase find its place in the image, and a region its phrases.
 
 Boxes are left, top, right, bottom, points are x, y, all as fractions of the image's width and height. A phrase may have
 several boxes ("three people"), a box several phrases. Shares are in percent.

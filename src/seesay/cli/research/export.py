@@ -42,12 +42,12 @@ def export(
 
     for name in weights:
         find(name)  # a misspelt one is refused before any folder is looked through
-    pictures = sorted(path for path in photos.rglob("*.jp*g") if path.is_file()) if photos else []
-    if photos and not pictures:
+    paths = sorted(path for path in photos.rglob("*.jp*g") if path.is_file()) if photos else []
+    if photos and not paths:
         raise SeesayError(f"there are no photos in {photos}", allowed="a folder with .jpg files")
     for name in weights if output else ():
         check_result_folder(Path(output or "") / Path(name).name, holds=["config.json"], overwrite=overwrite)
-    tables = {name: export_weights(name, output, precision=precision, photos=pictures) for name in weights}
+    tables = {name: export_weights(name, output, precision=precision, photos=paths) for name in weights}
     if as_json:
         typer.echo(json.dumps(tables, indent=2, ensure_ascii=False))
         return
