@@ -10,6 +10,7 @@ from seesay.captioning.settings import Settings
 from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.evaluation import reranking
+from seesay.evaluation.protocols import EvaluationSet
 from seesay.evaluation.reranking import RerankingEvaluation, Setting, evaluate_reranking, given_settings, read_bank
 from seesay.metrics import captions as metrics
 from seesay.models.base import Captioner
@@ -42,8 +43,9 @@ def pictures(write_pictures: Callable[..., Any]) -> tuple[Collection, Path]:
 def evaluate(writer: Captioner, pictures: tuple[Collection, Path]) -> Callable[..., RerankingEvaluation]:
     def evaluate_split(split: str = "test", *rest: Any, **options: Any) -> RerankingEvaluation:
         collection, store = pictures
-        options = {"settings": SETTINGS, "k_m": FEW, "store": store} | options
-        return evaluate_reranking(writer, collection.split(split), collection, *rest, **options)
+        options = {"settings": SETTINGS, "k_m": FEW} | options
+        measured = EvaluationSet(collection.split(split), *rest, store=store)
+        return evaluate_reranking(writer, measured, collection, **options)
 
     return evaluate_split
 

@@ -8,16 +8,14 @@ it, and a region chosen blindly among the proposals. No choice among the proposa
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.data import Collection
 from seesay.engines import answering
 from seesay.errors import SeesayError
-from seesay.evaluation.protocols import Protocol, find_protocol, take_measured, timed
+from seesay.evaluation.protocols import EvaluationSet, Protocol, timed
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases, phrase_vectors
 from seesay.grounding.heat import Floats, Scores, box_overlaps, heat_maps, point_at
 from seesay.grounding.tuned import grounding_of
@@ -28,7 +26,6 @@ from seesay.images.regions import Boxes
 from seesay.metrics.grounding import GroundingReport, box_accuracy, box_iou, pointing_game
 from seesay.models.aligner import Aligner
 from seesay.runtime.protocol import Answering
-from seesay.system.progress import Progress
 
 PROPOSALS = "search-100"
 
@@ -79,29 +76,20 @@ class GroundingEvaluation:
 
 def evaluate_grounding(
     model: Aligner | Answering,
-    collection: Collection,
-    protocol: str = "full",
+    measured: EvaluationSet,
     *,
-    seed: int | None = None,
     proposals: str = PROPOSALS,
     reading: str = "phrase",
-    store: Path | None = None,
-    on_progress: Progress | None = None,
 ) -> GroundingEvaluation:
     """Measure how well a model finds what phrases speak of.
 
     Args:
         model: Any matcher that knows regions.
-        collection: Images with boxes and phrases (`seesay.data.entities.attach`).
-        protocol: One of `seesay.evaluation.protocols.PROTOCOLS`: which of the images are asked about.
-        seed: Draws the images of a protocol at random; None takes them in their order.
+        measured: Images with boxes and phrases (`seesay.data.entities.attach`).
         proposals: Regions to choose a box from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
         reading: Read a `phrase` alone, or as part of its `sentence`.
-        store: The folder of the feature store, where it is not the user's own.
-        on_progress: Called with the images that are done, and all, first for features and then for proposals.
     """
-    wanted = find_protocol(protocol)
-    collection = take_measured(collection, wanted, seed)
+    collection, store, on_progress = measured.take(), measured.store, measured.on_progress
     phrases = boxed_phrases(collection)
     if not phrases:
         raise SeesayError(
@@ -132,8 +120,8 @@ def evaluate_grounding(
     centre, whole = np.full((len(phrases), 2), 0.5), np.tile([0.0, 0.0, 1.0, 1.0], (len(phrases), 1))
     chance, bound = _blind([regions[place] for place in places], truth)
     return GroundingEvaluation(
-        protocol=wanted,
-        seed=seed,
+        protocol=measured.rules,
+        seed=measured.seed,
         rows={
             "model": _report(points, drawn, truth),
             "centre": _report(centre, whole, truth),

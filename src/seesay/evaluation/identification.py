@@ -12,7 +12,6 @@ plain means of GloVe (`plain`), and the same baseline with a caption that a pers
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 from seesay.captioning.bank import features_in
 from seesay.captioning.captions import caption_images
 from seesay.captioning.settings import Settings
-from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.engines import answering
 from seesay.evaluation import protocols
 from seesay.evaluation.captions import describe_decoding, training_collections
-from seesay.evaluation.protocols import find_protocol, read_measured, timed
+from seesay.evaluation.protocols import EvaluationSet, timed
 from seesay.evaluation.reliability import CalibrationReport, calibration_of, trial_logits
 from seesay.images.extraction import features_of
 from seesay.metrics.identification import N_TRIALS, Trials, draw_trials, identification_accuracy
@@ -34,7 +32,6 @@ from seesay.metrics.neighbours import cosines
 from seesay.models.base import Matcher
 from seesay.runtime.protocol import Answering
 from seesay.scoring import score_all, similar_images
-from seesay.system.progress import Progress
 from seesay.text.function_words import FUNCTION_WORDS
 from seesay.text.learned_vectors import learn_vectors
 from seesay.text.tokens import tokenize
@@ -201,27 +198,21 @@ class IdentificationEvaluation:
 
 def evaluate_identification(
     model: Matcher | Answering,
-    collection: Collection,
-    protocol: str = "full",
+    measured: EvaluationSet,
     *,
-    seed: int | None = None,
     beam: int | None = None,
-    store: Path | None = None,
-    on_progress: Progress | None = None,
 ) -> IdentificationEvaluation:
     """Play every game with any matcher; a captioner answers as the paper's baseline does.
 
     Args:
         beam: Width of the beam by which a captioner writes; else as its weights say.
-        on_progress: Called with the images that have features, and all.
     """
-    wanted = find_protocol(protocol)
     answers = answering(model)
     seconds: dict[str, float] = {}
     with timed("features", seconds):
-        source = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+        source = measured.read(model)
         # Look-alikes are those of the network, whatever else a model looks at: the trials are the same for all on it.
-        pooled = features_of(source.collection.images, model.feature_spec, ("pooled",), root=store)
+        pooled = features_of(source.collection.images, model.feature_spec, ("pooled",), root=measured.store)
     games = draw_games(Examples.of(source.collection, pooled))
     baseline: dict[str, Any] = {}
     with timed("answers", seconds):
@@ -231,8 +222,8 @@ def evaluate_identification(
             answer = answer_with(answers, source) if answers.can("saliency") else answer_from(_score_all(model, source))
             accuracy = play(answer, games)
     return IdentificationEvaluation(
-        protocol=wanted,
-        seed=seed,
+        protocol=measured.rules,
+        seed=measured.seed,
         accuracy=accuracy,
         n_trials={name: len(trials) for name, trials in games.items()},
         baseline=baseline,

@@ -6,7 +6,6 @@ and by what they said about the image itself: the oracle, which shows how much t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Final, cast
 
 from seesay.captioning.bank import Bank as Bank
@@ -21,7 +20,7 @@ from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.engines import answering
 from seesay.evaluation.captions import rounded
-from seesay.evaluation.protocols import Protocol, find_protocol, read_measured, timed
+from seesay.evaluation.protocols import EvaluationSet, Protocol, timed
 from seesay.metrics.captions import caption_report
 from seesay.metrics.neighbours import nearest
 from seesay.models.base import Captioner
@@ -116,53 +115,44 @@ class RerankingEvaluation:
 
 def evaluate_reranking(
     model: Captioner | Answering,
-    collection: Collection,
+    measured: EvaluationSet,
     references: Collection,
-    protocol: str = "full",
     *,
-    seed: int | None = None,
     settings: Settings | None = None,
     k_m: Mapping[Metric, Setting] | None = None,
     dev: Collection | None = None,
     spread: Spread = spread_here,
-    store: Path | None = None,
-    on_progress: Progress | None = None,
 ) -> RerankingEvaluation:
     """Write several hypotheses for every image and measure those that each way of reranking puts first.
 
     Args:
         model: Any captioner.
-        collection: The images to measure on, one split of a collection.
+        measured: The images of all folds are measured together.
         references: Whose training images are the neighbours; those that are measured on do not count.
-        protocol: As for retrieval; the images of all folds are measured together.
-        seed: Draws the images of a protocol at random; None takes them in their order.
         settings: How hypotheses are written; as the weights say where it is not given.
         k_m: Neighbours and captions of each similarity; as `given_settings` has them where it is not given.
         dev: A split on which to choose them instead.
         spread: Where sentences are compared, a block of them at a time: by default here (`seesay.system.cluster`).
-        store: The folder of the feature store, where it is not the user's own.
-        on_progress: Called with what is done and all, one thing after the other.
     """
-    wanted = find_protocol(protocol)
+    store, on_progress = measured.store, measured.on_progress
     settings = settings or Settings.of(model)
     seconds: dict[str, float] = {}
     with timed("features", seconds):
         bank = read_bank(answering(model), references, store=store, on_progress=on_progress)
-        source = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+        source = measured.read(model)
         bank = bank.without(source)
     k_m = k_m or given_settings(settings)
     if dev is not None:
         with timed("choosing", seconds):
-            full = find_protocol("full")
-            chosen_on = read_measured(model, dev, full, store=store, on_progress=on_progress)
+            chosen_on = EvaluationSet(dev, store=store, on_progress=on_progress).read(model)
             k_m = choose_settings(model, bank, chosen_on, settings, on_progress=on_progress)
     with timed("hypotheses", seconds):
         hypotheses = write_hypotheses(answering(model), source, settings, on_progress=on_progress)
     with timed("reranking", seconds):
         rows = measure_orders(model, bank, source, hypotheses, k_m, spread)
     return RerankingEvaluation(
-        protocol=wanted,
-        seed=seed,
+        protocol=measured.rules,
+        seed=measured.seed,
         rows=rows,
         references=bank.name,
         n_references=len(bank.keys),

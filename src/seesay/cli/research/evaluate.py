@@ -153,7 +153,7 @@ def evaluate(
     from seesay.engines import ENGINES
     from seesay.errors import SeesayError
     from seesay.evaluation.ensembles import describe_ensemble
-    from seesay.evaluation.protocols import find_protocol, read_measured
+    from seesay.evaluation.protocols import find_protocol
     from seesay.evaluation.report import build_report, figures_to_record
     from seesay.evaluation.tasks import TASKS, choose_tasks
     from seesay.evaluation.tasks.base import Request, abilities
@@ -202,7 +202,7 @@ def evaluate(
     # Everything about a captioner takes long enough for a bar of its own.
     if any(each.needs_model for each in tasks) and "captions" in abilities(request.model):
         with bar(f"features of {collection.name}", "photos") as on_progress:
-            read_measured(request.answers, collection, find_protocol(wanted), seed=seed, on_progress=on_progress)
+            request.evaluation_set(on_progress).read(request.answers)
     evaluations = [found for each in tasks for found in each.measure(request)]
     if page is not None:
         _write_page(request, page)
