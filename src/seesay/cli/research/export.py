@@ -16,7 +16,7 @@ def export(
         typer.Option("--output", "-o", metavar="DIR", help="Where copies of the weights go, with their graphs."),
     ] = None,
     precision: Annotated[
-        str, typer.Option(help="Of the network's weights: fp16, fp32, or int8 for a faster and less exact one.")
+        str, typer.Option(help="Precision of the network's weights: fp16, fp32, or int8 (faster and less exact).")
     ] = "fp16",
     photos: Annotated[
         Path | None,
@@ -27,8 +27,8 @@ def export(
 ) -> None:
     """Write the graphs of trained weights for ONNX Runtime, each compared with torch before it is kept.
 
-    Searching and all that people do with photos runs on graphs. They are added to the folder of the weights, and so is
-    the image network where it is not the package's own; copies share one.
+    The commands for photos run on these graphs. They are added to the weights folder, with a graph of the image network
+    unless that network ships with seesay. Copies of weights (-o) share one network.
 
     \b
     Examples:

@@ -44,8 +44,8 @@ def features(
 ) -> None:
     """Compute the features of all images of a collection, or of a folder of photos, and keep them.
 
-    Stopped, it continues where it was. Every command that needs features computes those that are missing; this one does
-    it ahead of time.
+    The same command continues a stopped run. Every command that needs features computes those that are missing; this
+    one does it ahead of time.
 
     \b
     Examples:

@@ -30,7 +30,7 @@ def search(
         list[str] | None,
         typer.Argument(
             metavar="QUERY [FOLDER…]",
-            help="What the photos show, in English, then folders to search. - reads queries from stdin, one a line. "
+            help="What the photos show, in English, then folders to search. - reads queries from stdin, one per line. "
             "With --like the query may be left out.",
         ),
     ] = None,
