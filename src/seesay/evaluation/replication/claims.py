@@ -149,7 +149,7 @@ def _judge(
         holds = all(_at_least(key, float(ours[key] or 0), printed[key]) for key in claim.keys if key in printed)
     else:
         holds = evaluate_rule(claim.rule, {name: float(each.value) for name, each in values.items() if each})
-    return ("replicates" if holds else "does not"), claim.remark
+    return ("replicates" if holds else "does not replicate"), claim.remark
 
 
 def _at_least(key: str, ours: float, theirs: float) -> bool:

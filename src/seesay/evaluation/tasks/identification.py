@@ -30,7 +30,7 @@ class IdentificationTask(EvaluationTask):
 
     def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
         name, found = report["model"]["name"], report["identification"]
-        beside = {"plain": f"{name}, plain means of GloVe", "person": "captions of a person, which bound it"}
+        beside = {"plain": f"{name}, plain means of GloVe", "person": "captions by a person (upper bound)"}
         return [(name, found), *((title, {"accuracy": found[key]}) for key, title in beside.items() if key in found)]
 
     def remarks(self, report: Report) -> list[str]:
