@@ -1,4 +1,4 @@
-"""Sentences out of a model that gives every next word a probability: greedy decoding and sampling.
+"""Greedy decoding and sampling of sentences, from a model that gives every next word a probability.
 
 The model is any `Stepper`; nothing here knows what it looks at. No sentence holds the unknown word, the start sign or
 padding, and none is longer than `max_length`: one that has not ended by then is cut and says so.

@@ -1,4 +1,4 @@
-"""Captions in the order of what people said about similar images (m-RNN section 8)."""
+"""Consensus reranking of captions by those of similar images (m-RNN section 8)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What commands need for several matchers together."""
+"""Ensembles on the command line."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

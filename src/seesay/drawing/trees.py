@@ -1,4 +1,4 @@
-"""Pictures of sentences as trees, beside the regions that their phrases speak of (HM-LSTM Figure 7).
+"""Sentences drawn as trees, next to the regions of their phrases (HM-LSTM Figure 7).
 
 A tree lies on its side: the words stand below each other at the right, the sentence's root is at the left. So a tree of
 any sentence is as high as the sentence has words, and fits beside a photo.

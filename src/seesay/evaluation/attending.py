@@ -1,4 +1,4 @@
-"""Does sm-LSTM look where the words that it reads are? Measured on the boxes of Flickr30k Entities.
+"""Does sm-LSTM attend to the regions of its most attended words? Measured on the boxes of Flickr30k Entities.
 
 At each step the most salient words of a sentence that lie in a boxed phrase are taken, and the peak of the step's map
 has to lie in one of that phrase's boxes (the pointing game). Beside it stands the centre of the image for the same

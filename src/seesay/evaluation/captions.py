@@ -1,4 +1,4 @@
-"""How well a captioner writes: the perplexity of what people wrote, and its own captions beside theirs."""
+"""How well a captioner writes: the perplexity of people's captions, and the metrics of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

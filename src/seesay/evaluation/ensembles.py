@@ -1,4 +1,4 @@
-"""What matchers reach together, measured as one matcher is."""
+"""Retrieval by an ensemble of matchers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Does a phrase find its place in the image? Measured on the boxes of Flickr30k Entities, from which nothing learned.
+"""Grounding of phrases, measured on the boxes of Flickr30k Entities, which no model was trained on.
 
 Two games over the same phrases: the point where the model looks has to lie in one of the phrase's boxes (the pointing
 game), and the box that it draws has to overlap the phrase's box, or the box around all of them, by half (IoU ≥ 0.5, the

@@ -1,4 +1,4 @@
-"""Excitation backprop of an identifier's match: where in the image, and on which words, does it rest?
+"""Excitation backprop of an identifier's match: how much each part of the image and each word contributes.
 
 Probability starts at the match score, flows back in time through the ReLU-LSTM to the words and to the first input,
 which is the image, and from there through the fully connected layers and the mean over the last map to its cells.

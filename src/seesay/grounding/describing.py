@@ -1,4 +1,4 @@
-"""What is in the regions of an image: a phrase for each that people would talk about.
+"""Phrases for the salient regions of an image.
 
 Regions are proposed by selective search; those with long vectors are worth talking about (DVSA supplement, section 1).
 They are mostly the telling part of a thing, a face or a wheel. The caption RNN writes a phrase for each, and the

@@ -1,4 +1,4 @@
-"""Describing a region by what people have said: phrases of a captioned collection, in a model's joint space.
+"""Describing a region by phrases of a captioned collection, in a model's joint space.
 
 A bank holds every distinct noun phrase of some sentences, nested ones included, so that "a man" stands in it and "a man
 in a red shirt with a dog" too (HM-LSTM, Figure 6). The best phrases for a region say nearly the same; of a few that are

@@ -1,4 +1,4 @@
-"""What the score of an image and a sentence rests on: tensors where torch computes it, NumPy arrays elsewhere."""
+"""Attention and saliency behind a score: tensors where torch computes them, NumPy arrays elsewhere."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar

@@ -1,4 +1,4 @@
-"""How well sentences fit images by the parts of both: every word takes the region that suits it best.
+"""The alignment score of images and sentences: every word takes the region that suits it best.
 
     S_kl = Σ_{t ∈ g_l} max_{i ∈ g_k} v_i · s_t        (DVSA supplement, Eq. 1)
 

@@ -1,4 +1,4 @@
-"""The two sides of pairs of an image and a sentence: what is computed once, and what came of comparing them."""
+"""The two sides of pairs of an image and a sentence, with what is computed once for each side."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

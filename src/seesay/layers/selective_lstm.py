@@ -1,4 +1,4 @@
-"""Pairs of an image and a sentence, looked at a few times: the part of sm-LSTM that sees both sides.
+"""The part of sm-LSTM that compares an image and a sentence in several attention steps.
 
     p_t = softmax_i f_p(m, a_i, h_{t-1}),  q_t = softmax_j f_q(n, w_j, h_{t-1})     Eq. 1
     a'_t = Σ_i p_{t,i} a_i,  w'_t = Σ_j q_{t,j} w_j                                 Eq. 3

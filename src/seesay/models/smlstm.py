@@ -1,4 +1,4 @@
-"""sm-LSTM: a few looks at an image and a sentence together (Huang, Wang & Wang, CVPR 2017, "Instance-aware image and
+"""sm-LSTM: several attention steps over image and sentence (Huang, Wang & Wang, CVPR 2017, "Instance-aware image and
 sentence matching with selective multimodal LSTM").
 
 Regions a_i of the network's final map and words w_j, states of a bidirectional recurrent network, are candidates for

@@ -1,4 +1,4 @@
-"""Which trained weights there are and what their config.json says; for that nobody has to wait for torch."""
+"""Which trained weights there are and what their config.json says; without torch."""
 
 import hashlib
 import os

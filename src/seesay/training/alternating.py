@@ -1,4 +1,4 @@
-"""Learning in turns: the task of a model that finds out by itself which phrase speaks of which region (HM-LSTM Fig. 3).
+"""Alternating learning: finding the region of each phrase, and training on these pairs, in turns (HM-LSTM Fig. 3).
 
 1. For `coarse_epochs` only sentences and images are ranked.
 2. Then, every `round_epochs`: (a) each noun phrase of every training sentence takes the region of its image that fits

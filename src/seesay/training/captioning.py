@@ -1,4 +1,4 @@
-"""Learning to write: the task of every captioner.
+"""The learning task of captioners.
 
 The cost is the mean number of bits a word costs given its image and the words before it (m-RNN Eq. 6, in nats), over
 the words and ends of sentence of the batch. A captioner that is to be used without sums over the words also pays for

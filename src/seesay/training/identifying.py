@@ -1,4 +1,4 @@
-"""Learning to identify: pairs of an image and a sentence, of which half do not belong together.
+"""The learning task of identifiers: pairs of an image and a sentence, of which half do not belong together.
 
 A batch holds sentences with their own images and, for each sentence, one or more images that it was not written
 for: of the same collection, drawn at random, or among the images most similar to its own. Both kinds of pairs weigh

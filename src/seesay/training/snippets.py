@@ -1,4 +1,4 @@
-"""Snippets: the noun phrases of sentences, each with the region of its image that it was laid on.
+"""Snippets: the noun phrases of sentences, each with the region that was found for it.
 
 DVSA's second model learns from what its first one has found (Karpathy & Fei-Fei 2015, section 3.2): the alignment
 model, which has seen no box, says where each phrase belongs, and the caption RNN learns to write the phrase when it is

@@ -1,4 +1,4 @@
-"""What is learned from: collections as examples, and the batches that are drawn from them."""
+"""Training data: collections as examples, and the batches that are drawn from them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

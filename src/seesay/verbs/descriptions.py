@@ -1,4 +1,4 @@
-"""`seesay.describe`: say what is in the regions of an image."""
+"""`seesay.describe`: describe the regions of an image."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""`seesay.explain`: where in an image, and on which words of a sentence, does a match rest?"""
+"""`seesay.explain`: the parts of an image and the words of a sentence that a match is based on."""
 
 from dataclasses import dataclass
 from pathlib import Path

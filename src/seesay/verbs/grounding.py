@@ -1,4 +1,4 @@
-"""`seesay.ground`: where in an image is what a phrase refers to?"""
+"""`seesay.ground`: the box of a phrase in an image."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

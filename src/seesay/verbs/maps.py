@@ -1,4 +1,4 @@
-"""`seesay.map_collection`: images and their sentences in the plane, near each other where a model sees the same."""
+"""`seesay.map_collection`: images and their sentences in the plane, by t-SNE of their vectors."""
 
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""Photos of the library as the page shows them: found by their id, never by a path, and without what a file tells.
+"""Photos of the library as the page shows them: found by id, never by path, and without metadata.
 
 What is sent is always made anew from pixels: no date, no place, no camera, nothing that a decoder might trip over.
 """

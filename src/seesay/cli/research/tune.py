@@ -1,4 +1,4 @@
-"""`seesay tune`: choose on dev what trained weights need besides themselves."""
+"""`seesay tune`: choose the settings of trained weights on dev."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""`seesay explain`: where in an image, and on which words of a sentence, a match rests."""
+"""`seesay explain`: the parts of a photo and the words of a sentence that a match is based on."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`seesay ground`: where in a photo is what a phrase refers to?"""
+"""`seesay ground`: the box of a phrase in a photo."""
 
 import json
 from pathlib import Path

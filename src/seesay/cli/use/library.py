@@ -1,4 +1,4 @@
-"""`seesay library`: what the library holds, and how to mend it."""
+"""`seesay library`: what the library holds, and how to repair it."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""`seesay neighbours`: the nearest photos by a captioner's feature and by its network's (m-RNN Figure 3)."""
+"""`seesay neighbours`: the nearest photos by features of a captioner and of its network (m-RNN Figure 3)."""
 
 import json
 from functools import partial

@@ -1,4 +1,4 @@
-"""Every table, figure and claim of the five papers, and what became of it here.
+"""Every table, figure and claim of the five papers, and whether it replicates here.
 
 The claims lie in `claims/`, one file per paper. A claim quotes the paper, says where our figures are recorded (as
 published, and improved) and by which rule it replicates. Verdicts are not written down: they follow from the records.

@@ -1,4 +1,4 @@
-"""What an evaluation task is: it measures weights, and says how its figures are shown beside those of the papers."""
+"""An evaluation task: it measures weights, and says how its figures are shown next to those of the papers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""`--task captions`: captions beside those that people wrote, plain and reranked."""
+"""`--task captions`: captions against those that people wrote, plain and reranked."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How a captioner writes: beam, length, and the neighbours that reranking listens to.
+"""How a captioner writes: beam, length, and the neighbours of reranking.
 
 Of the beams that with the highest mean of BLEU-1 to 4 is chosen, which is what m-RNN's tables show; then, likewise, how
 many words may not be said twice; then, among the sentences of a beam of ten, the similarity, k and m with the highest
