@@ -68,7 +68,7 @@ def test_a_captioner_becomes_a_stage_after_an_embedding_and_is_calibrated(
     path.write_bytes(path.read_bytes() + b" ")
     refused = seesay("tune", captioner, "--only", "calibration", "--data", colours, "--entities", colours)
     assert refused.code == 2
-    assert f"the table 'cascade' was chosen beside {embedding}" in refused.err
+    assert f"the table 'cascade' was chosen with {embedding}" in refused.err
     assert "seesay tune colour-names --only cascade" in refused.err
 
 

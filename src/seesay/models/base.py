@@ -160,7 +160,7 @@ class Matcher(nn.Module, Declared, ABC):
 
     @property
     def backbone(self) -> Backbone:
-        """The network that it looks through, loaded when it is first needed."""
+        """The image network, loaded when it is first needed."""
         if not self._backbone:
             self._backbone.append(self.feature_spec.load_backbone())
         return self._backbone[0]

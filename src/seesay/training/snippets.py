@@ -52,7 +52,7 @@ class RegionTable(FeatureTable):
 def read_snippets(recipe: SourceRecipe, spec: FeatureSpec) -> Examples:
     """The snippets of what a recipe names, as examples."""
     if recipe.sentences_only:
-        raise SeesayError(f"snippets of {recipe.source} are laid on images", allowed="sentences_only = false")
+        raise SeesayError(f"snippets of {recipe.source} need images", allowed="sentences_only = false")
     collection = read_whole_collection(recipe)
     phrases, table = find_snippets(collection, recipe.snippets, spec)
     return Examples(collection, phrases, np.arange(len(phrases)), table, recipe.weight)
