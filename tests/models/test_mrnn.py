@@ -128,7 +128,7 @@ class TestWirings:
     """What is connected to what, as Figure 5 draws it."""
 
     @each_wiring
-    def test_where_the_picture_enters(self, build: Build, wiring: str) -> None:
+    def test_where_the_image_enters(self, build: Build, wiring: str) -> None:
         model, features = build(wiring=wiring), random_features(2)
         words = [START, 5, 6]
         in_memory, in_hidden = memory_of(model, features, words), hidden_of(model, features, words)

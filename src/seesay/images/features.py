@@ -1,4 +1,4 @@
-"""What a network makes of an image.
+"""The features of images: the vector and the map of a network.
 
 One forward pass gives everything: the network's vector, its final map, and from the map, by one small matrix product,
 the mean over any region or the map on any grid. What is kept is therefore the vector and the map, or, for a model that

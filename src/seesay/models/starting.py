@@ -124,13 +124,13 @@ def find_start(name: str) -> Path:
 
 
 def load_beside(name: str, dim: int, features: FeatureSpec) -> VSE:
-    """The embedding that stands beside an eye; it has to look through the same network, and stays as it is."""
+    """The second embedding of an eye: a VSE on the same network, which is not trained further."""
     found = load(name)
     if not isinstance(found, VSE) or found.outputs != ("pooled",) or found.view_dim != dim:
         raise SeesayError(
-            f"{name} cannot stand beside an eye with config.beside_dim {dim}",
+            f"{name} cannot be the second embedding of an eye with config.beside_dim {dim}",
             allowed="a vse of the network's vector, with its dim as beside_dim",
         )
     if found.feature_spec != features:
-        raise SeesayError(f"{name} looks through {found.feature_spec.name}, the eye through {features.name}")
+        raise SeesayError(f"{name} uses the network {found.feature_spec.name}, the eye uses {features.name}")
     return found.requires_grad_(False)

@@ -1,4 +1,4 @@
-"""Learning to write: the task of every captioner.
+"""The learning task of captioners.
 
 The cost is the mean number of bits a word costs given its image and the words before it (m-RNN Eq. 6, in nats), over
 the words and ends of sentence of the batch. A captioner that is to be used without sums over the words also pays for
@@ -27,7 +27,7 @@ from seesay.scoring import measure_perplexity, read_rows
 from seesay.text.tokens import tokenize
 from seesay.training.recipe import Recipe
 from seesay.training.self_critical import Rewards, advantages, caption_words, log_probabilities, sample_words
-from seesay.training.sources import SourceTask, require_pictures
+from seesay.training.sources import SourceTask, require_images
 from seesay.training.task import Loss, register_task
 
 
@@ -46,7 +46,7 @@ class CaptioningTask(SourceTask[Captioner]):
     """A captioner, the collections it learns from, and the collection it is measured on."""
 
     def __init__(self, model: Captioner, sources: Sequence[Examples], dev: Examples, recipe: Recipe) -> None:
-        require_pictures(sources, recipe, "a captioner")
+        require_images(sources, recipe, "a captioner")
         super().__init__(model, sources, dev, recipe)
         self._rewards = cache(lambda place: Rewards(self.sources[place]))
 
@@ -86,10 +86,10 @@ class CaptioningTask(SourceTask[Captioner]):
 
     def finalize(self) -> None:
         """Give the model what it keeps of training images: up to some thousand, drawn with the recipe's seed."""
-        pictures = [(place, row) for place, source in enumerate(self.sources) for row in range(len(source.table or ()))]
+        images = [(place, row) for place, source in enumerate(self.sources) for row in range(len(source.table or ()))]
         generator = torch.Generator().manual_seed(self.recipe.seed)
-        drawn = torch.randperm(len(pictures), generator=generator)[:N_KEPT].tolist()
-        rows = [read_rows(self.sources[pictures[index][0]], [pictures[index][1]]).pooled for index in drawn]
+        drawn = torch.randperm(len(images), generator=generator)[:N_KEPT].tolist()
+        rows = [read_rows(self.sources[images[index][0]], [images[index][1]]).pooled for index in drawn]
         self.model.finalize(Features(torch.cat(rows)))
 
     def save_extras(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""`seesay tune`: choose on dev what trained weights need besides themselves."""
+"""`seesay tune`: choose the settings of trained weights on dev."""
 
 import json
 import time
@@ -23,13 +23,16 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="STEP",
-            help="hubness, calibration, cascade, captions, confidence, ensemble, grounding, presence, tags or prune; "
-            "repeatable.",
+            help="Only this step (see above). Repeatable.",
         ),
     ] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(metavar="DATA", help="A collection whose dev split chooses (flickr8k); repeatable for tags."),
+        typer.Option(
+            metavar="DATA",
+            help="Choose on the dev split of this collection. Repeatable for ensemble, tags and vectors. "
+            "Default: the data of the present table, else flickr8k.",
+        ),
     ] = None,
     images: Images = None,
     entities: Annotated[
@@ -52,20 +55,31 @@ def tune(
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="prune: the folder of the pruned weights.")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all figures that led to the choices here, as JSON.")
+        Path | None, typer.Option(metavar="FILE", help="Write all figures that the choices are based on, as JSON.")
     ] = None,
     overwrite: Overwrite = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change and change nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what changed as JSON.")] = False,
 ) -> None:
-    """Choose on dev data what trained weights need besides themselves, and write it into their folder.
+    """Choose the settings of trained weights on dev data, and write them into the weights folder.
 
-    Every step chooses one table of config.json and says what it changed: the hubness of an embedding; how much a later
-    stage of search counts (cascade); how scores become probabilities (calibration); how captions are written, and
-    when they are unsure (confidence); how words become boxes (grounding), and when there is nothing to draw a box
-    around (presence); how much tags count; the weights of an ensemble. Without --only all steps that the weights
-    can use are run. A table is kept with the data, the date, the version, and the digests of all weights that it was
-    chosen with; it is refused if one of these weights has changed since.
+    Each step chooses one table of config.json and prints what it changed. Without --only, all steps that the weights
+    can use are run. A table is stored with its data, date, version and the digests of all weights that it was chosen
+    with; if one of these weights changes, the table is refused. A step that is run again uses the same data as before.
+
+    \b
+    Steps:
+        vectors      weight of the second embedding of an eye, and of its hubness
+        hubness      hubness correction of an embedding
+        cascade      a later stage of search: its weight, and for how many photos
+        calibration  from the scores of search to probabilities
+        captions     beam, length and reranking of captions
+        confidence   which captions are marked as unsure
+        grounding    from heat maps to points, boxes and phrases
+        presence     which phrases are reported as not found
+        tags         weight of a photo's tags in search
+        ensemble     weights of the members of an ensemble
+        prune        remove rare words; only with --only
 
     \b
     Examples:
