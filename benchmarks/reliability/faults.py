@@ -49,13 +49,13 @@ def digests(library: Path) -> dict[str, str]:
     return {name: hashlib.sha256(repr(found).encode()).hexdigest()[:16] for name, found in rows.items()}
 
 
-def index(photos: Path, library: Path) -> "subprocess.Popen[bytes]":
-    line = [sys.executable, "-m", "seesay", "index", str(photos), "--library", str(library), "--workers", "1"]
+def index(photos: Path, library: Path, workers: int = 1) -> "subprocess.Popen[bytes]":
+    line = [sys.executable, "-m", "seesay", "index", str(photos), "--library", str(library), "--workers", str(workers)]
     return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def finish(photos: Path, library: Path) -> tuple[int, str]:
-    ended = index(photos, library)
+def finish(photos: Path, library: Path, workers: int = 1) -> tuple[int, str]:
+    ended = index(photos, library, workers)
     _, told = ended.communicate()
     return ended.returncode, told.decode(errors="replace")
 

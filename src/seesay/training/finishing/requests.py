@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay import data
+from seesay.catalogue.weights import Weights
 from seesay.data import Collection
 from seesay.errors import SeesayError
-from seesay.models.weights import Weights
 from seesay.training.finishing.hubness import N_CENTRES
 
 DEFAULT = ("flickr8k",)
