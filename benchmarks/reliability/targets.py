@@ -76,8 +76,7 @@ def _recipe(content: bytes, folder: Path) -> object:
 
 def _config(content: bytes, folder: Path) -> object:
     """A config.json, with everything that is read of it before a model is built."""
-    from seesay.models.weights import STEPS, doubt_of, read_about, tuned_table
-
+    from seesay.catalogue.weights import STEPS, doubt_of, read_about, tuned_table
     from seesay.runtime.folder import GraphFolder
     from seesay.settings.calibration import Calibration
 
@@ -229,7 +228,7 @@ def _requests() -> list[bytes]:
 
 def _graphs() -> list[bytes]:
     """The graphs of the shipped weights, which are small: their numbers lie elsewhere."""
-    from seesay.models.weights import PACKAGED
+    from seesay.catalogue.weights import PACKAGED
 
     found = sorted((path for path in PACKAGED.glob("*/*.onnx")), key=lambda path: path.stat().st_size)
     return [path.read_bytes() for path in found[:2]]
