@@ -236,7 +236,7 @@ def _be_attacked(case: Case, work: Path, told: Path) -> None:
         os.environ |= {"HOME": str(work), "TERM": "dumb"}
         sys.stdin = io.StringIO("")
         socket.socket.connect = lambda self, address: _note_connection(self, address)  # type: ignore[method-assign]
-        from seesay.cli.main import run
+        from seesay.cli.start import run
         from seesay.web import server
 
         server.serve = lambda *_, **__: None  # a server that starts is a success
@@ -276,6 +276,7 @@ def fingerprint(folder: Path) -> str:
 def prepare() -> None:
     """Import what commands import, once for all children."""
     import seesay.cli.main
+    import seesay.cli.start
     import seesay.evaluation.tasks
     import seesay.export.exporting
     import seesay.grounding.magnitudes

@@ -42,7 +42,7 @@ def test_help_and_version_import_nothing_heavy() -> None:
     calls = [["--help"], ["--version"], *([command, "--help"] for command in COMMANDS), ["data", "check", "--help"]]
     program = (
         "import json, sys\n"
-        "from seesay.cli.main import run\n"
+        "from seesay.cli.start import run\n"
         f"for call in {calls}:\n"
         "    try: run(call)\n"
         "    except SystemExit as end: assert not end.code, call\n"
@@ -110,7 +110,7 @@ def test_an_interruption_ends_with_130_and_says_what_is_kept(seesay: Call, monke
 
 
 def test_a_defect_of_seesay_itself_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    from seesay.cli.main import run
+    from seesay.cli.start import run
 
     def fail() -> None:
         raise ZeroDivisionError
