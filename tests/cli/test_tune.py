@@ -104,7 +104,7 @@ def test_an_ensemble_gets_a_folder_and_can_be_chosen_again(
     path.write_bytes(path.read_bytes() + b" ")
     refused = seesay("match", photo, "a red picture", "--ensemble", folder)
     assert refused.code == 2
-    assert "the table 'members' was chosen beside" in refused.err
+    assert "the table 'members' was chosen with" in refused.err
 
 
 def test_words_are_pruned_into_a_folder_of_their_own(seesay: Call, embedding: Path, tmp_path: Path) -> None:
