@@ -3,14 +3,18 @@
 import errno
 import os
 import sys
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from inspect import getdoc
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from seesay.cli.help_text import join_lines
-from seesay.cli.messages import describe_error
+from seesay.cli.messages import describe_error, warn
 from seesay.cli.research import data
 from seesay.cli.research.evaluate import evaluate
 from seesay.cli.research.export import export
@@ -79,6 +83,23 @@ for each in (app, library.app, data.app):
 
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line; a `SeesayError` is printed without a traceback and ends with exit code 2."""
+    others = warnings.showwarning
+    warnings.showwarning = partial(_show_warning, others)
+    try:
+        _run(arguments)
+    finally:
+        warnings.showwarning = others
+
+
+def _show_warning(others: Callable[..., None], message: Any, category: Any, filename: str, *rest: Any) -> None:
+    """Print a warning of seesay's own as a message; those of other packages as Python does."""
+    if issubclass(category, UserWarning) and Path(filename).is_relative_to(_PACKAGE):
+        warn([str(message)])
+    else:
+        others(message, category, filename, *rest)
+
+
+def _run(arguments: list[str] | None) -> None:
     try:
         _check_lengths(sys.argv[1:] if arguments is None else arguments)
         try:
@@ -114,6 +135,7 @@ def run(arguments: list[str] | None = None) -> None:
         sys.exit(1)
 
 
+_PACKAGE = Path(__file__).parents[1]
 _NOBODY_READS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # what is printed goes to a closed pipe or a full disk
 
 
