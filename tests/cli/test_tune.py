@@ -10,6 +10,7 @@ import pytest
 
 from seesay.models.hubness import read_hubness
 from seesay.models.weights import find, tuned_table, weights_digest
+from seesay.training.finishing.steps import steps_for
 
 Call = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("in_colours_cache")
@@ -115,6 +116,21 @@ def test_words_are_pruned_into_a_folder_of_their_own(seesay: Call, embedding: Pa
     refused = seesay("tune", embedding, "--only", "prune")
     assert refused.code == 2
     assert "--min-count 8 -o DIR" in refused.err
+
+
+def test_each_family_says_which_steps_it_can_use() -> None:
+    assert steps_for(find("vse")) == ["hubness", "calibration", "tags"]
+    assert steps_for(find("eye")) == ["vectors", "hubness", "calibration", "tags"]
+    assert steps_for(find("dvsa")) == ["cascade", "calibration", "grounding", "presence"]
+    assert steps_for(find("mrnn")) == ["cascade", "calibration", "captions", "confidence"]
+    assert steps_for(find("dvsa-captions")) == ["captions", "confidence"]  # it compares nothing, and is no stage
+    assert steps_for(find("ensemble")) == ["ensemble"]
+
+
+def test_weights_without_settings_are_refused(seesay: Call) -> None:
+    ended = seesay("tune", "identifier")
+    assert ended.code == 2
+    assert "identifier has no settings to tune" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,8 @@ def _choose_steps(weights: str, only: list[str], members: str) -> list[str]:
     able = steps_for(found)
     if lacking := [step for step in only if step not in (*able, "prune")]:
         raise SeesayError(f"{found.name} has no use for {lacking[0]}", allowed=[*able, "prune"])
+    if not (only or able):
+        raise SeesayError(f"{found.name} has no settings to tune", allowed="--only prune", hint="seesay models")
     return [step for step in STEPS if step in (only or able)]
 
 

@@ -16,8 +16,8 @@ from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.grounding.tuned import grounding_of
 from seesay.images.extraction import features_of
-from seesay.models.aligner import Aligner, load_aligner
-from seesay.models.base import Captioner, Matcher
+from seesay.models.aligner import load_aligner
+from seesay.models.base import Matcher
 from seesay.models.ensemble import Scored, read_ensemble
 from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
@@ -47,20 +47,8 @@ def steps_for(weights: Weights) -> list[str]:
     """The steps that make sense for weights, in their order; pruning of words is only done when it is asked for."""
     if weights.about["family"] == ENSEMBLE:
         return ["ensemble"]
-    kind = family_class(weights.about["family"])
-    is_stage = issubclass(kind, Aligner | Captioner)
-    able = {
-        "vectors": issubclass(kind, EyeEar),
-        "hubness": kind.is_embedding,
-        "cascade": is_stage,
-        "calibration": kind.is_embedding or is_stage,
-        "captions": issubclass(kind, Captioner),
-        "confidence": issubclass(kind, Captioner),
-        "grounding": issubclass(kind, Aligner),
-        "presence": issubclass(kind, Aligner),
-        "tags": kind.is_embedding,
-    }
-    return [step for step, does in able.items() if does]
+    able = family_class(weights.about["family"]).tuning_steps()
+    return [step for step in PROPOSERS if step in able]
 
 
 def propose_hubness(weights: Weights, request: Request) -> Proposal:
@@ -97,8 +85,7 @@ def propose_cascade(weights: Weights, request: Request) -> Proposal:
 def _stages_before(weights: Weights) -> tuple[str, ...]:
     if weights.about.get("cascade"):
         return read_blend(str(weights.folder)).after
-    kind = family_class(weights.about["family"])
-    return FIRST_STAGES["regions" if issubclass(kind, Aligner) else "captions"]
+    return FIRST_STAGES[family_class(weights.about["family"]).stage or "regions"]
 
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
