@@ -127,6 +127,20 @@ def test_each_family_says_which_steps_it_can_use() -> None:
     assert steps_for(find("ensemble")) == ["ensemble"]
 
 
+def test_own_data_without_boxes_is_tuned_as_far_as_it_goes(
+    seesay: Call, embedding: Path, aligner_run: Path, colours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEESAY_DATA", str(tmp_path))
+    ended = seesay("tune", embedding, "--data", colours, "--only", "calibration", "--dry-run")
+    assert ended.code == 0, ended.err
+    assert "without Flickr30k Entities, queries are whole sentences only" in ended.err
+    aligner = aligner_run / "weights"
+    ended = seesay("tune", aligner, "--data", colours, "--after", embedding, "--dry-run")
+    assert "grounding and presence are left out: they need the boxes of Flickr30k Entities" in ended.err
+    refused = seesay("tune", aligner, "--only", "grounding", "--data", colours, "--dry-run")
+    assert (refused.code, "flickr30k_entities" in refused.err) == (2, True)
+
+
 def test_weights_without_settings_are_refused(seesay: Call) -> None:
     ended = seesay("tune", "identifier")
     assert ended.code == 2

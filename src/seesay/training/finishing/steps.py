@@ -43,6 +43,10 @@ FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
 """The stages of search before one of regions and before one of captions, where nothing else is said."""
 
 
+NEED_BOXES = ("grounding", "presence")
+"""Steps that need boxes which people drew."""
+
+
 def steps_for(weights: Weights) -> list[str]:
     """The steps that make sense for weights, in their order; pruning of words is only done when it is asked for."""
     if weights.about["family"] == ENSEMBLE:
@@ -98,7 +102,10 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
             hint=f"seesay tune {weights.name} --only cascade --only calibration",
         )
     before = () if is_first else read_blend(str(weights.folder)).after
-    queries = calibration.gather_queries(photos, data.load(request.entities), request.words.content_words)
+    phrases = data.load(request.entities) if request.has_entities else None
+    if phrases is None:
+        request.tell("without Flickr30k Entities, queries are whole sentences only")
+    queries = calibration.gather_queries(photos, phrases, request.words.content_words)
     request.tell(f"{len(queries.texts):,} queries, {100 * queries.fits.mean():.2f} % of pairs fit")
     scores = score_stages([*before, str(weights.folder)], photos, queries.texts)
     curve = calibration.fit_queries(scores, queries)
@@ -121,9 +128,8 @@ def propose_captions(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_grounding(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection(weights, "grounding").split(SPLIT)
+    boxed = _boxed(weights, request, "grounding")
     model = load_aligner(weights.folder)
-    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
     phrases, words = grounding.gather(model, boxed)
     request.tell(f"{len(phrases.truth):,} phrases of {len(boxed):,} photos")
     found, figures = grounding.choose_grounding(phrases, words, grounding_of(model))
@@ -131,11 +137,22 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_presence(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection(weights, "presence").split(SPLIT)
-    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
+    boxed = _boxed(weights, request, "presence")
     answers = doubt.gather_phrases(load_aligner(weights.folder), boxed)
     found = doubt.fit_presence(answers)
     return Proposal("presence", found.to_table(), boxed.name, figures=doubt.describe_doubt(found, answers))
+
+
+def _boxed(weights: Weights, request: Request, section: str) -> Collection:
+    """The dev images on which people drew boxes."""
+    collection = request.collection(weights, section).split(SPLIT)
+    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
+    if not boxed.items:
+        raise SeesayError(
+            f"no image of {collection.name}/{SPLIT} has a box in {request.entities}",
+            allowed="--data with photos of Flickr30k, such as flickr8k",
+        )
+    return boxed
 
 
 def propose_confidence(weights: Weights, request: Request) -> Proposal:
