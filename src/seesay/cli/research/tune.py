@@ -92,7 +92,7 @@ def tune(
     from seesay.system.files import replace_atomically
     from seesay.system.results import MARK, check_result_folder
     from seesay.training.finishing.recording import compare, record
-    from seesay.training.finishing.steps import PROPOSERS, SPLIT
+    from seesay.training.finishing.steps import NEED_BOXES, PROPOSERS, SPLIT
 
     if report is not None:
         require_free(report, Path(weights) / "config.json", *(data or ()), overwrite=overwrite)
@@ -105,6 +105,9 @@ def tune(
     is_new = not (Path(weights) / "config.json").is_file()
     about = _new_ensemble(weights) if members and is_new else find(weights)
     request = _request(data, images, entities, after, members, centres, quiet=as_json)
+    if not only and not request.has_entities and any(step in NEED_BOXES for step in steps):
+        steps = [step for step in steps if step not in NEED_BOXES]
+        request.tell(f"{' and '.join(NEED_BOXES)} are left out: they need the boxes of Flickr30k Entities (--entities)")
     told: list[dict[str, Any]] = []
     for step in steps:
         start = time.monotonic()
@@ -146,6 +149,8 @@ def _choose_steps(weights: str, only: list[str], members: str) -> list[str]:
     able = steps_for(found)
     if lacking := [step for step in only if step not in (*able, "prune")]:
         raise SeesayError(f"{found.name} has no use for {lacking[0]}", allowed=[*able, "prune"])
+    if not (only or able):
+        raise SeesayError(f"{found.name} has no settings to tune", allowed="--only prune", hint="seesay models")
     return [step for step in STEPS if step in (only or able)]
 
 

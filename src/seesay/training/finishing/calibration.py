@@ -38,7 +38,7 @@ class Queries:
 
 def gather_queries(
     photos: Collection,
-    entities: Collection,
+    entities: Collection | None,
     content_words: Callable[[str], list[str]],
     n: int = N_QUERIES,
 ) -> Queries:
@@ -46,10 +46,10 @@ def gather_queries(
 
     Args:
         photos: A split whose photos stand for a library.
-        entities: Noun phrases of the same photos (Flickr30k Entities).
+        entities: Noun phrases of the same photos (Flickr30k Entities); without them there are sentences only.
         content_words: The words of a query that say what is to be seen.
     """
-    described = {photo_id(item.name): item for item in entities.items}
+    described = {photo_id(item.name): item for item in entities.items} if entities else {}
     phrases = dict.fromkeys(
         " ".join(tokenize(phrase.text))
         for item in photos.items

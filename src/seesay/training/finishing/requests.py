@@ -15,6 +15,7 @@ from seesay.errors import SeesayError
 from seesay.training.finishing.hubness import N_CENTRES
 
 DEFAULT = ("flickr8k",)
+ENTITIES = "flickr30k_entities"
 JOINED = " + "
 """Between the names of the collections that a table was chosen on."""
 
@@ -51,7 +52,7 @@ class Request:
     words: QueryWords
     data: tuple[str, ...] = ()
     images: Path | None = None
-    entities: str = "flickr30k_entities"
+    entities: str = ENTITIES
     after: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
     n_centres: int = N_CENTRES
@@ -75,6 +76,16 @@ class Request:
                 f"{collection.name} has no images here", hint="--images DIR, or --data with another collection"
             )
         return collection
+
+    @property
+    def has_entities(self) -> bool:
+        """Whether there are boxes and noun phrases of people; somebody else's data may have none."""
+        try:
+            return bool(data.locate(self.entities))
+        except SeesayError:
+            if self.entities != ENTITIES:  # asked for by name
+                raise
+            return False
 
     def collection(self, weights: Weights, section: str) -> Collection:
         """The one collection that a table is chosen on."""

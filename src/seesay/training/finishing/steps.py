@@ -17,8 +17,8 @@ from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.grounding.tuned import grounding_of
 from seesay.images.extraction import features_of
-from seesay.models.aligner import Aligner, load_aligner
-from seesay.models.base import Captioner, Matcher
+from seesay.models.aligner import load_aligner
+from seesay.models.base import Matcher
 from seesay.models.ensemble import Scored, read_ensemble
 from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
@@ -43,24 +43,16 @@ FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
 """The stages of search before one of regions and before one of captions, where nothing else is said."""
 
 
+NEED_BOXES = ("grounding", "presence")
+"""Steps that need boxes which people drew."""
+
+
 def steps_for(weights: Weights) -> list[str]:
     """The steps that make sense for weights, in their order; pruning of words is only done when it is asked for."""
     if weights.about["family"] == ENSEMBLE:
         return ["ensemble"]
-    kind = family_class(weights.about["family"])
-    is_stage = issubclass(kind, Aligner | Captioner)
-    able = {
-        "vectors": issubclass(kind, EyeEar),
-        "hubness": kind.is_embedding,
-        "cascade": is_stage,
-        "calibration": kind.is_embedding or is_stage,
-        "captions": issubclass(kind, Captioner),
-        "confidence": issubclass(kind, Captioner),
-        "grounding": issubclass(kind, Aligner),
-        "presence": issubclass(kind, Aligner),
-        "tags": kind.is_embedding,
-    }
-    return [step for step, does in able.items() if does]
+    able = family_class(weights.about["family"]).tuning_steps()
+    return [step for step in PROPOSERS if step in able]
 
 
 def propose_hubness(weights: Weights, request: Request) -> Proposal:
@@ -97,8 +89,7 @@ def propose_cascade(weights: Weights, request: Request) -> Proposal:
 def _stages_before(weights: Weights) -> tuple[str, ...]:
     if weights.about.get("cascade"):
         return read_blend(str(weights.folder)).after
-    kind = family_class(weights.about["family"])
-    return FIRST_STAGES["regions" if issubclass(kind, Aligner) else "captions"]
+    return FIRST_STAGES[family_class(weights.about["family"]).stage or "regions"]
 
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
@@ -111,7 +102,10 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
             hint=f"seesay tune {weights.name} --only cascade --only calibration",
         )
     before = () if is_first else read_blend(str(weights.folder)).after
-    queries = calibration.gather_queries(photos, data.load(request.entities), request.words.content_words)
+    phrases = data.load(request.entities) if request.has_entities else None
+    if phrases is None:
+        request.tell("without Flickr30k Entities, queries are whole sentences only")
+    queries = calibration.gather_queries(photos, phrases, request.words.content_words)
     request.tell(f"{len(queries.texts):,} queries, {100 * queries.fits.mean():.2f} % of pairs fit")
     scores = score_stages([*before, str(weights.folder)], photos, queries.texts)
     curve = calibration.fit_queries(scores, queries)
@@ -134,9 +128,8 @@ def propose_captions(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_grounding(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection(weights, "grounding").split(SPLIT)
+    boxed = _boxed(weights, request, "grounding")
     model = load_aligner(weights.folder)
-    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
     phrases, words = grounding.gather(model, boxed)
     request.tell(f"{len(phrases.truth):,} phrases of {len(boxed):,} photos")
     found, figures = grounding.choose_grounding(phrases, words, grounding_of(model))
@@ -144,11 +137,22 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_presence(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection(weights, "presence").split(SPLIT)
-    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
+    boxed = _boxed(weights, request, "presence")
     answers = doubt.gather_phrases(load_aligner(weights.folder), boxed)
     found = doubt.fit_presence(answers)
     return Proposal("presence", found.to_table(), boxed.name, figures=doubt.describe_doubt(found, answers))
+
+
+def _boxed(weights: Weights, request: Request, section: str) -> Collection:
+    """The dev images on which people drew boxes."""
+    collection = request.collection(weights, section).split(SPLIT)
+    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
+    if not boxed.items:
+        raise SeesayError(
+            f"no image of {collection.name}/{SPLIT} has a box in {request.entities}",
+            allowed="--data with photos of Flickr30k, such as flickr8k",
+        )
+    return boxed
 
 
 def propose_confidence(weights: Weights, request: Request) -> Proposal:
