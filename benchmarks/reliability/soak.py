@@ -23,7 +23,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks.recording import parse_arguments, record
-from benchmarks.reliability.faults import finish, make_photos
+from benchmarks.reliability.faults import finish
+from benchmarks.reliability.scenarios import make_photos
 
 QUERIES = ("a dog in the snow", "red car", "people at a table", "noise", "a boat on a lake", "night")
 KINDS = {"search": 8, "regions": 1, "thumbnail": 8, "picture": 2, "latest": 4, "status": 2, "upload": 1, "leave": 1}
