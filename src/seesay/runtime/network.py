@@ -12,7 +12,7 @@ from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.images.arrays import Floats, ImageFeatures, Rows, pool_map
-from seesay.images.views import preprocess, short_side
+from seesay.images.views import needed_side, preprocess
 from seesay.runtime.folder import Session, check_opset, inside, open_session, read_json
 from seesay.runtime.graph_file import read_graph_file
 
@@ -47,7 +47,7 @@ class Network:
     @property
     def pixels(self) -> int:
         """The shorter side below which photos must not be decoded."""
-        return short_side(self.size) if self.crop == "ten-crop" else self.size
+        return needed_side(self.size, self.crop)
 
     @cached_property
     def session(self) -> Session:
