@@ -18,9 +18,9 @@ import numpy as np
 
 from benchmarks.recording import parse_arguments, record
 from seesay import data
+from seesay.catalogue.weights import find, tuned_table
 from seesay.library.ranking.calibration import WORDS
 from seesay.models.pretrained import load
-from seesay.models.weights import find, tuned_table
 from seesay.settings.calibration import Calibration
 from seesay.text.function_words import content_words
 from seesay.training.finishing.calibration import Queries, gather_queries, precisions

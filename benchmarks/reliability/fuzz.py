@@ -71,7 +71,7 @@ def _recipe(content: bytes, folder: Path) -> object:
 
 
 def _config(content: bytes, folder: Path) -> object:
-    from seesay.models.weights import read_about
+    from seesay.catalogue.weights import read_about
 
     (folder / "config.json").write_bytes(content)
     return read_about(folder)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import seesay as package
+from seesay.catalogue import weights
 from seesay.errors import SeesayError
-from seesay.models import weights
 from seesay.system.cluster import ClusterGoneError
 
 Call = Callable[..., Any]

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from seesay.models.card import TERMS, summarise, write_card
+from seesay.catalogue.figures import summarise
+from seesay.models.card import TERMS, write_card
 
 ABOUT: dict[str, Any] = {
     "name": "small",

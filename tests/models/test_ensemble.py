@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seesay.catalogue.weights import find, installed
 from seesay.errors import SeesayError
 from seesay.models.ensemble import Ensemble, Member, Scored, is_ensemble, read_ensemble
 from seesay.models.pretrained import load
-from seesay.models.weights import find, installed
 
 
 def test_scores_are_standardised_weighed_and_added_up() -> None:
@@ -72,5 +72,5 @@ def test_members_that_are_other_weights_than_those_it_was_chosen_for_are_refused
     file = tmp_path / "mine" / "config.json"
     about = json.loads(file.read_text())
     file.write_text(json.dumps({**about, "tuned": {"members": {"weights": {"vse": "0" * 64}}}}))
-    with pytest.raises(SeesayError, match=r"'members' was chosen beside vse 000000000000.*\n  try: seesay tune mine"):
+    with pytest.raises(SeesayError, match=r"'members' was chosen with vse 000000000000.*\n  try: seesay tune mine"):
         read_ensemble(tmp_path / "mine")

@@ -1,4 +1,4 @@
-"""What commands share that draw."""
+"""Checks of files to draw into, for all commands that draw."""
 
 import os
 import sys

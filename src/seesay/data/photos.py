@@ -1,4 +1,4 @@
-"""Finding the image that a name speaks of, somewhere below a folder."""
+"""Finding the image file of a name, somewhere below a folder."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The one call for all explainers: what does the match of an image and a sentence rest on?
+"""The one call for all explainers.
 
 contrastive  excitation minus the excitation of the negated score (`seesay.explainers.excitation`)
 excitation   what has excited the match score of an identifier (in the same module)

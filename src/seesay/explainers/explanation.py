@@ -1,4 +1,4 @@
-"""What an explainer answers: how much of a match rests on each word and on each part of an image."""
+"""The result of an explainer: how much each word and each part of an image contributes to a match."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -16,8 +16,8 @@ from seesay.explainers.explanation import Explanation
 from seesay.system.registry import Registry
 
 if TYPE_CHECKING:
+    from seesay.catalogue.weights import Weights
     from seesay.images.arrays import ImageFeatures
-    from seesay.models.weights import Weights
     from seesay.runtime.protocol import Answering
 
 DEFAULT = "alignment"

@@ -12,11 +12,11 @@ from seesay.errors import SeesayError
 from seesay.export.exporting import export_weights
 from seesay.images.features import FeatureSpec
 from seesay.images.tower import build_tower, check_tensors, fill
-from seesay.layers.text_tower import TextTower
 from seesay.models.pretrained import save
 from seesay.models.tower import Tower, TowerConfig
 from seesay.text.pieces import Pieces
 from seesay.towers.looking import Candidate
+from seesay.towers.text import TextTower
 
 LARGEST = 2 << 30
 """Bytes of a graph's file, by its format."""

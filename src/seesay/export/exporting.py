@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 from seesay.export.checking import compare
 from seesay.export.graphs import graphs_of, missing
@@ -16,7 +17,6 @@ from seesay.images.io import open_image
 from seesay.models.base import Matcher
 from seesay.models.pretrained import find, load, read_about, write_about
 from seesay.models.registry import search_role
-from seesay.models.weights import PACKAGED
 from seesay.runtime.folder import file_digest, source_weights
 from seesay.runtime.matching import Model
 from seesay.system.files import replace_atomically
@@ -40,7 +40,7 @@ def export_weights(
         name: Trained weights by name, or a folder.
         out: The folder in which a copy of the weights' folder gets the graphs; None adds them to that folder itself.
         precision: One of `PRECISIONS`.
-        photos: Pictures to compare both engines on; the samples where none are given.
+        photos: Images to compare both engines on; the samples where none are given.
         model: The model of these weights, where it is loaded already.
 
     Returns:
@@ -53,12 +53,12 @@ def export_weights(
         raise SeesayError(f"there is no precision {precision!r}", allowed=PRECISIONS)
     weights = find(name)
     model = model or load(name)
-    pictures = list(photos) or sorted(SAMPLES.glob("*.jpg"))
+    images = list(photos) or sorted(SAMPLES.glob("*.jpg"))
     folder = weights.folder if out is None else out / weights.name
     _copy(weights.folder, folder)
     spec = model.feature_spec
     backbone = spec.load_backbone()
-    features = _features(model, pictures, backbone)
+    features = _features(model, images, backbone)
     about = {**read_about(folder).about, "search": search_role(weights)}
     sources = find_sources(model, folder, {source: find(source).folder for source in source_weights(about)})
     table: dict[str, Any] = {
@@ -87,17 +87,17 @@ def export_weights(
     is_shared = out is not None or folder.parent.resolve() == PACKAGED.resolve()  # by all that lie there
     place = folder.parent if is_shared else folder
     if not any((each / table["network"] / "network.json").is_file() for each in (place, PACKAGED)):
-        export_network(spec, backbone, place, pictures, precision)
+        export_network(spec, backbone, place, images, precision)
     write_about(folder, {**about, "graphs": table})
     return table
 
 
-def _features(model: Matcher, pictures: Sequence[Path], backbone: Any) -> Features:
+def _features(model: Matcher, images: Sequence[Path], backbone: Any) -> Features:
     """The features of images with their maps, and with the regions that the model looks at."""
     if LOWER in model.outputs:
-        return model.features(pictures)
+        return model.features(images)
     schemes = [output for output in model.outputs if output not in OUTPUTS]
-    opened = [open_image(image) for image in pictures]
+    opened = [open_image(image) for image in images]
     rows = compute(opened, backbone, model.feature_spec.crop, schemes)
     return Features.of(rows)
 

@@ -16,9 +16,9 @@ from seesay.errors import SeesayError
 from seesay.export.quantising import cosines, quantise
 from seesay.export.sharing import store_in_half
 from seesay.export.tracing import OPSET, Graph, trace
-from seesay.images.activations import split_network
 from seesay.images.backbones import Backbone
 from seesay.images.features import FeatureSpec
+from seesay.images.halves import split_network
 from seesay.images.io import open_image
 from seesay.images.views import preprocess
 from seesay.runtime.network import Network

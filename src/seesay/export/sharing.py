@@ -16,7 +16,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 
 from seesay.errors import SeesayError
-from seesay.layers.packing import ROWS, SCALE
+from seesay.images.state_dicts import ROWS, SCALE
 from seesay.runtime.folder import HALF, MODEL, WEIGHTS
 from seesay.runtime.tensors import Place, map_tensor, read_places
 

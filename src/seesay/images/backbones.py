@@ -8,12 +8,15 @@ an entry point of the group `seesay.networks`.
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
@@ -36,6 +39,7 @@ class Backbone:
         network: From normalised pixels (B, 3, H, W) to the final map (B, C, h, w).
         head: From the final map to the network's one vector (B, D).
         classifier: From that vector to ImageNet's 1,000 logits, where the weights have them.
+        graph: What runs it from pixels (B, H, W, 3), where it is a graph and no module of torch.
     """
 
     name: str
@@ -46,6 +50,7 @@ class Backbone:
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
     classifier: nn.Module | None = None
+    graph: Callable[[NDArray[np.uint8]], list[NDArray[np.float32]]] | None = None
 
     @torch.inference_mode()
     def __call__(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
@@ -57,6 +62,9 @@ class Backbone:
         Returns:
             The final map (B, h, w, C) and the vector (B, D).
         """
+        if self.graph is not None:
+            maps, vectors = self.graph(pixels.numpy())
+            return torch.from_numpy(maps), torch.from_numpy(vectors)
         x = (pixels.float() - torch.tensor(self.mean)) / torch.tensor(self.std)
         # A permuted view of (B, H, W, 3) is exactly torch's channels-last layout: nothing is copied.
         feature_map, vector = self.see(x.permute(0, 3, 1, 2))

@@ -1,4 +1,4 @@
-"""What a network makes of an image.
+"""The features of images: the vector and the map of a network.
 
 One forward pass gives everything: the network's vector, its final map, and from the map, by one small matrix product,
 the mean over any region or the map on any grid. What is kept is therefore the vector and the map, or, for a model that
@@ -19,6 +19,7 @@ from PIL import Image
 from torch import Tensor
 
 from seesay.errors import SeesayError
+from seesay.images.accelerated import Run, accelerate_network
 from seesay.images.arrays import LOWER as LOWER
 from seesay.images.arrays import OUTPUTS as OUTPUTS
 from seesay.images.arrays import ImageFeatures, Rows, pool_map
@@ -113,7 +114,7 @@ class FeatureSpec:
         backbone = self.load_backbone()
         if alone:
             torch.set_num_threads(1)
-        return partial(compute, backbone=backbone, crop=self.crop, schemes=schemes)
+        return partial(compute, backbone=backbone, crop=self.crop, schemes=schemes, run=accelerate_network(backbone))
 
     @contextmanager
     def one_thread_each(self) -> Iterator[Callable[[], None]]:
@@ -132,16 +133,29 @@ class FeatureSpec:
 
 
 def compute(
-    images: Sequence[Image.Image], backbone: Backbone, crop: str = "squash", schemes: Sequence[str] = ()
+    images: Sequence[Image.Image],
+    backbone: Backbone,
+    crop: str = "squash",
+    schemes: Sequence[str] = (),
+    *,
+    run: Run | None = None,
 ) -> Rows:
     """Features of opened images, without any store.
+
+    Args:
+        images: One or more.
+        backbone: The network.
+        crop: One of `CROPS`.
+        schemes: Regions whose means are wanted.
+        run: What runs the network in place of torch.
 
     Returns:
         `pooled` (n, D) and, but for `ten-crop`, `map` (n, h, w, C) and the regions (n, N, C) of each scheme.
     """
     views = [preprocess(image, backbone.size, crop) for image in images]
     n_views = len(views[0])
-    maps, vectors = backbone(torch.from_numpy(np.concatenate(views)))
+    pixels = np.concatenate(views)
+    maps, vectors = map(torch.from_numpy, run(pixels)) if run else backbone(torch.from_numpy(pixels))
     pooled = vectors.reshape(len(images), n_views, -1).mean(1)
     result = {"pooled": pooled.numpy().astype(np.float16)}
     if crop != "ten-crop":

@@ -4,22 +4,22 @@ A folder in the layout of `transformers` is read into torch. A folder that `sees
 tower's graph, which ONNX Runtime runs here as it does for people who search.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone, Network, register_network
-from seesay.images.vision_transformer import VisionTower
 from seesay.system.files import models_dir
 from seesay.towers.families import Towers, read_config
 from seesay.towers.folder import CONFIG, PREPROCESSOR, Published, open_published, read_object
 from seesay.towers.views import View, read_view
+from seesay.towers.vision import VisionTower
 
 GRAPH, ABOUT = "network.onnx", "network.json"
 
@@ -33,27 +33,18 @@ class TowerBackbone(Backbone):
         return found
 
 
-@dataclass(frozen=True)
-class GraphBackbone(Backbone):
-    """A tower's graph."""
+def open_graph(path: Path) -> Callable[[NDArray[np.uint8]], list[NDArray[np.float32]]]:
+    """What runs a tower's graph: from pixels (n, H, W, 3) to its map and its vector."""
+    import onnxruntime
 
-    graph: Path = field(default=Path())
-
-    @cached_property
-    def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 4
-        try:
-            return onnxruntime.InferenceSession(str(self.graph), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # ONNX Runtime has an exception of its own for every status
-            raise SeesayError(f"cannot open the graph {self.graph}: {str(error)[:300]}") from error
-
-    def __call__(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
-        maps, vectors = self._session.run(["map", "pooled"], {"pixels": pixels.numpy()})
-        return torch.from_numpy(maps), torch.from_numpy(vectors)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # several threads each run the session on images of their own
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime has an exception of its own for every status
+        raise SeesayError(f"cannot open the graph {path}: {str(error)[:300]}") from error
+    return lambda pixels: list(session.run(["map", "pooled"], {"pixels": pixels}))
 
 
 @register_network("tower")
@@ -89,9 +80,10 @@ class Tower(Network):
     def build(self, weights: Path, size: int) -> Backbone:
         if graph := _find_graph(weights):
             nothing = (0.0, 0.0, 0.0)
-            return GraphBackbone(
-                self.name, size, self.digest_of(weights), nn.Identity(), nn.Identity(), nothing, nothing,
-                graph=graph / GRAPH,
+            empty = nn.Identity()
+            return Backbone(
+                self.name, size, self.digest_of(weights), empty, empty, nothing, nothing,
+                graph=open_graph(graph / GRAPH),
             )  # fmt: skip
         published = open_published(weights)
         return build_tower(published, read_config(published.config, str(weights / CONFIG)), _view(published), size)

@@ -5,9 +5,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seesay.catalogue import weights
 from seesay.errors import SeesayError
 from seesay.library.types import Fingerprint
-from seesay.models import weights
 
 if TYPE_CHECKING:
     from seesay.runtime.matching import Model

@@ -23,14 +23,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.images.activations import Lower, load_lower, split_network
+from seesay.images.activations import Lower, load_lower
 from seesay.images.features import Features, FeatureSpec, preprocess
+from seesay.images.halves import split_network
 from seesay.images.io import open_image
 from seesay.layers.hub_bank import HubBank
 from seesay.layers.packing import pack_state
 from seesay.layers.pooling import masked_mean
 from seesay.layers.transformer import TextEncoder, read_bert
-from seesay.models.base import Matcher, Picture
+from seesay.models.base import ImageLike, Matcher
 from seesay.models.registry import register_model
 from seesay.models.starting import find_start, load_beside, read_family
 from seesay.settings.eye_ear import EyeEarConfig as EyeEarConfig
@@ -152,7 +153,7 @@ class EyeEar(Matcher):
         backbone = self.feature_spec.load_backbone()
         return nn.Sequential(split_network(backbone)[1], backbone.head)
 
-    def features(self, images: Sequence[Picture]) -> Features:
+    def features(self, images: Sequence[ImageLike]) -> Features:
         size = self.feature_spec.size
         pixels = [preprocess(open_image(image, at_least=size), size, "squash") for image in images]
         lower = torch.from_numpy(np.concatenate([self._lower(view) for view in pixels]))

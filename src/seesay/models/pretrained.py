@@ -19,19 +19,19 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from seesay.catalogue.weights import ENSEMBLE
+from seesay.catalogue.weights import FORMAT as FORMAT
+from seesay.catalogue.weights import PACKAGED as PACKAGED
+from seesay.catalogue.weights import find as find
+from seesay.catalogue.weights import installed as installed
+from seesay.catalogue.weights import read_about as read_about
 from seesay.errors import SeesayError
 from seesay.images.backbones import file_digest, find_network
 from seesay.images.features import FeatureSpec
-from seesay.layers.packing import unpack_tensors
+from seesay.images.state_dicts import unpack_state
 from seesay.models.base import Captioner, Matcher, Weights
 from seesay.models.card import write_card
 from seesay.models.registry import family_class
-from seesay.models.weights import ENSEMBLE
-from seesay.models.weights import FORMAT as FORMAT
-from seesay.models.weights import PACKAGED as PACKAGED
-from seesay.models.weights import find as find
-from seesay.models.weights import installed as installed
-from seesay.models.weights import read_about as read_about
 from seesay.system.files import cannot_write, replace_atomically
 from seesay.system.overrides import apply_overrides
 from seesay.system.reading import require_regular
@@ -168,7 +168,7 @@ def load_tensors(model: torch.nn.Module, path: Path, without: Sequence[str] = ()
     except (OSError, SafetensorError) as error:
         raise SeesayError(f"cannot read the weights {path}: {error}") from error
     own = _tensors(model, without)
-    tensors = unpack_tensors(tensors, own)
+    tensors = unpack_state(tensors, own)
     wanted = {name: tuple(tensor.shape) for name, tensor in own.items()}
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     if wanted != found:
@@ -232,7 +232,7 @@ def record_table(folder: Path, section: str, table: Any, tuned: dict[str, Any] |
 
     Args:
         section: Its name; `cascade.calibration` is inside of `cascade`.
-        tuned: See `seesay.models.weights.check_digests`.
+        tuned: See `seesay.catalogue.weights.check_digests`.
     """
     about = read_about(folder).about
     *above, key = section.split(".")

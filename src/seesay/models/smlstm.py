@@ -1,4 +1,4 @@
-"""sm-LSTM: a few looks at an image and a sentence together (Huang, Wang & Wang, CVPR 2017, "Instance-aware image and
+"""sm-LSTM: several attention steps over image and sentence (Huang, Wang & Wang, CVPR 2017, "Instance-aware image and
 sentence matching with selective multimodal LSTM").
 
 Regions a_i of the network's final map and words w_j, states of a bidirectional recurrent network, are candidates for
@@ -27,9 +27,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
+from seesay.images.evidence import Looked
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.attention import FORMS, Side
-from seesay.layers.pair_sides import Looked
 from seesay.layers.pooling import masked_max, masked_mean
 from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, SelectiveLSTM
@@ -266,7 +266,7 @@ class SMLSTM(Matcher):
         grid, (_, height, width, _) = self.config.grid, features.map.shape
         return (grid, grid) if grid else (height, width)
 
-    def look(self, images: Tensor, texts: Sequences) -> Looked:
+    def look(self, images: Tensor, texts: Sequences) -> Looked[Tensor]:
         """The attention of every pair of a few images and a few sentences: p over regions and q over words (Eq. 2)."""
         return self.pairs.look(*sides(images, texts))
 

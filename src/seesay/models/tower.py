@@ -13,13 +13,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from seesay.images.features import Features, FeatureSpec
-from seesay.layers.text_tower import TextTower
 from seesay.models.base import Matcher
 from seesay.models.registry import register_model
 from seesay.system.tables import key
 from seesay.text.pieces import Pieces
 from seesay.text.tokenizer import Tokenizer
 from seesay.towers.shapes import WIDEST, TextShape
+from seesay.towers.text import TextTower
 
 N_READ = 64
 """Sentences that are read at once."""

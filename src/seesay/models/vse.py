@@ -1,4 +1,4 @@
-"""A joint embedding of images and sentences (VSE), the line from which the papers start.
+"""A joint embedding of images and sentences (VSE), the baseline of the papers.
 
 Frome et al. 2013 (DeViSE): a sentence is the mean of its word vectors. Kiros et al. 2014 (UVS/MNLM): a recurrent
 encoder, trained with a hinge over mismatched pairs. Faghri et al. 2018 (VSE++): only the hardest mismatch counts.

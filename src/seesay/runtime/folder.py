@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.catalogue.weights import Weights, find
 from seesay.errors import SeesayError
-from seesay.models.weights import Weights, find
 from seesay.runtime.graph_file import Stored, read_graph_file
 from seesay.runtime.tensors import Place, map_tensor, read_places
 from seesay.system.reading import open_regular, parse_json, read_text

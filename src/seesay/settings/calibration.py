@@ -1,4 +1,4 @@
-"""What a cosine is worth: the probability that a photo fits a sentence.
+"""From a cosine to the probability that a photo fits a sentence.
 
 A photo fits a sentence where people who describe it say every content word of the sentence, in whatever form. That is
 harder for a long sentence than for a word, so the curve depends on how many content words there are. And it is never

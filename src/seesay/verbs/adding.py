@@ -5,8 +5,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from seesay.catalogue.weights import PACKAGED, Weights, added, read_about
 from seesay.errors import SeesayError
-from seesay.models.weights import PACKAGED, Weights, added, read_about
 from seesay.system.extras import require
 from seesay.system.files import models_dir
 from seesay.towers.looking import look_at

@@ -1,4 +1,4 @@
-"""The features of images that were given: of files they are kept for the next time, of others they are computed."""
+"""The features of given images: those of files are stored, those of other images computed each time."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager

@@ -86,11 +86,11 @@ class Identification(Drawn):
         from seesay.explainers.explaining import explain
 
         model = self._identifier
-        pictures = [row.image.open(at_least=800) for row in self.images]
+        photos = [row.image.open(at_least=800) for row in self.images]
         features = [model.features([row.image.source]) for row in self.images]
         found = [explain(model, each, self.sentence, self._method) for each in features]
         labels = [f"{100 * row.choice:.0f} %  {Path(row.name).name}" for row in self.images]
-        return draw_identification(pictures, found, labels, title=self.sentence)
+        return draw_identification(photos, found, labels, title=self.sentence)
 
     def __repr__(self) -> str:
         rows = [f"  {100 * row.choice:3.0f} %  {100 * row.match:3.0f} %  {row.name}" for row in self.images]

@@ -84,7 +84,7 @@ class PhotoModels:
             return answering_model(folder)
         if self.model.explainers:
             return self.model
-        from seesay.models.weights import installed
+        from seesay.catalogue.weights import installed
 
         graphs = ((weights.folder, weights.about.get("graphs", {})) for weights in installed())
         able = (folder for folder, table in graphs if table.get("explainers") and "phrases" in table["files"])
@@ -94,7 +94,7 @@ class PhotoModels:
     def captioner(self) -> "Answering | None":
         """What writes captions; None where nothing that can is installed."""
         from seesay.captioning.captions import DEFAULT
-        from seesay.models.weights import installed
+        from seesay.catalogue.weights import installed
 
         if self._wanted is None and all(weights.name != DEFAULT for weights in installed()):
             return None
@@ -116,7 +116,7 @@ class PhotoModels:
                 return None, []
             from seesay.captioning.captions import caption_images
             from seesay.captioning.sentences import judge
-            from seesay.models.weights import doubt_of
+            from seesay.catalogue.weights import doubt_of
 
             (captions,) = caption_images(self.captioner, self._see(photo, self.captioner), n_best=n)
             doubt = doubt_of(self.captioner.weights, "confidence")

@@ -59,7 +59,7 @@ class SearchResults(Drawn):
         return self.results[place]
 
     def thumbnails(self) -> "list[Image | bytes | None]":
-        """The library's small pictures of the photos, with a box where a region was searched for."""
+        """The library's thumbnails of the photos, with a box where a region was searched for."""
         with open_library(self._place) as opened:
             found = [opened.thumbnail(result.photo.id) for result in self.results]
         return [

@@ -1,12 +1,12 @@
-"""`seesay.nearest_words`: the words whose vectors a captioner has brought near to a word's."""
+"""`seesay.nearest_words`: the nearest words by a captioner's word vectors."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seesay.catalogue.weights import find as find_weights
 from seesay.errors import SeesayError
-from seesay.models.weights import find as find_weights
 from seesay.runtime.matching import Model
 from seesay.system.extras import require
 from seesay.verbs.loading import label_of, load_once

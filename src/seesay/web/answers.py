@@ -29,8 +29,8 @@ class PhotoAnswer(BaseModel):
     camera: str | None
     width: int
     height: int
-    thumbnail: str = Field(description="Where its small picture is.")
-    picture: str = Field(description="Where a large picture of it is.")
+    thumbnail: str = Field(description="The address of its thumbnail.")
+    picture: str = Field(description="The address of a large image of it.")
 
     @classmethod
     def of(cls, photo: Photo) -> "PhotoAnswer":

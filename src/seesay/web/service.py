@@ -46,7 +46,7 @@ class Service:
         self.models = models
         self.indexer = indexer
         self.searching = Lane("searches", workers=3, waiting=64)
-        self.drawing = Lane("pictures", workers=1, waiting=32)
+        self.drawing = Lane("images", workers=1, waiting=32)
         self.explanations = Lane("explanations", workers=1, waiting=8)
 
     async def prepare(self) -> None:

@@ -1,4 +1,4 @@
-"""`seesay tune`: choose on dev what trained weights need besides themselves."""
+"""`seesay tune`: choose the settings of trained weights on dev."""
 
 import json
 import time
@@ -12,7 +12,7 @@ from seesay.cli.pictures import require_free
 from seesay.system import ranges
 
 if TYPE_CHECKING:
-    from seesay.models.weights import Weights
+    from seesay.catalogue.weights import Weights
     from seesay.training.finishing.recording import Change
     from seesay.training.finishing.requests import Proposal, Request
 
@@ -23,13 +23,16 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="STEP",
-            help="hubness, calibration, cascade, captions, confidence, ensemble, grounding, presence, tags or prune; "
-            "repeatable.",
+            help="Only this step (see above). Repeatable.",
         ),
     ] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(metavar="DATA", help="A collection whose dev split chooses (flickr8k); repeatable for tags."),
+        typer.Option(
+            metavar="DATA",
+            help="Choose on the dev split of this collection. Repeatable for ensemble, tags and vectors. "
+            "Default: the data of the present table, else flickr8k.",
+        ),
     ] = None,
     images: Images = None,
     entities: Annotated[
@@ -52,20 +55,31 @@ def tune(
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="prune: the folder of the pruned weights.")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all figures that led to the choices here, as JSON.")
+        Path | None, typer.Option(metavar="FILE", help="Write all figures that the choices are based on, as JSON.")
     ] = None,
     overwrite: Overwrite = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change and change nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what changed as JSON.")] = False,
 ) -> None:
-    """Choose on dev data what trained weights need besides themselves, and write it into their folder.
+    """Choose the settings of trained weights on dev data, and write them into the weights folder.
 
-    Every step chooses one table of config.json and says what it changed: the hubness of an embedding; how much a later
-    stage of search counts (cascade); how scores become probabilities (calibration); how captions are written, and
-    when they are unsure (confidence); how words become boxes (grounding), and when there is nothing to draw a box
-    around (presence); how much tags count; the weights of an ensemble. Without --only all steps that the weights
-    can use are run. A table is kept with the data, the date, the version, and the digests of all weights that it was
-    chosen with; it is refused if one of these weights has changed since.
+    Each step chooses one table of config.json and prints what it changed. Without --only, all steps that the weights
+    can use are run. A table is stored with its data, date, version and the digests of all weights that it was chosen
+    with; if one of these weights changes, the table is refused. A step that is run again uses the same data as before.
+
+    \b
+    Steps:
+        vectors      weight of the second embedding of an eye, and of its hubness
+        hubness      hubness correction of an embedding
+        cascade      a later stage of search: its weight, and for how many photos
+        calibration  from the scores of search to probabilities
+        captions     beam, length and reranking of captions
+        confidence   which captions are marked as unsure
+        grounding    from heat maps to points, boxes and phrases
+        presence     which phrases are reported as not found
+        tags         weight of a photo's tags in search
+        ensemble     weights of the members of an ensemble
+        prune        remove rare words; only with --only
 
     \b
     Examples:
@@ -74,7 +88,7 @@ def tune(
         seesay tune mine --only ensemble --members vse,dvsa,mrnn
         seesay tune runs/hmlstm/weights --only prune --min-count 8 -o pruned
     """
-    from seesay.models.weights import find
+    from seesay.catalogue.weights import find
     from seesay.system.files import replace_atomically
     from seesay.system.results import MARK, check_result_folder
     from seesay.training.finishing.recording import compare, record
@@ -118,8 +132,8 @@ def tune(
 
 def _choose_steps(weights: str, only: list[str], members: str) -> list[str]:
     """The steps that are wanted, in the order in which later ones need earlier ones."""
+    from seesay.catalogue.weights import STEPS, find
     from seesay.errors import SeesayError
-    from seesay.models.weights import STEPS, find
     from seesay.training.finishing.steps import steps_for
 
     if unknown := [step for step in only if step not in STEPS]:
@@ -176,8 +190,8 @@ def _tell(
 
 
 def _new_ensemble(folder: str) -> "Weights":
+    from seesay.catalogue.weights import Weights
     from seesay.models.ensemble import Ensemble
-    from seesay.models.weights import Weights
 
     return Weights(Path(folder), Ensemble(()).about(Path(folder).name))
 

@@ -1,4 +1,4 @@
-"""`seesay describe`: say what is in the regions of a photo."""
+"""`seesay describe`: describe the regions of a photo."""
 
 import json
 from pathlib import Path

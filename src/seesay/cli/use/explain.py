@@ -1,4 +1,4 @@
-"""`seesay explain`: where in an image, and on which words of a sentence, a match rests."""
+"""`seesay explain`: the parts of a photo and the words of a sentence that a match is based on."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def explain(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Where to draw: PHOTO-explain.png here, or with --json nowhere."
+            "--output", "-o", metavar="FILE", help="Where to draw. Default: PHOTO-explain.png; with --json nowhere."
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -46,7 +46,7 @@ def explain(
         bool, typer.Option("--json", help="Print JSON: words with weights, maps as rows of numbers.")
     ] = False,
 ) -> None:
-    """Show what a match rests on: heat on the photo, weights on the words.
+    """Explain a match: a heat map of the photo, and a weight for each word.
 
     Excitation traces the match score of an identifier back to words and places; contrastive subtracts the trace of the
     negated score. Alignment shows where the vector of each word fits the photo. Attention shows where sm-LSTM

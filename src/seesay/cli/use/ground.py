@@ -1,4 +1,4 @@
-"""`seesay ground`: where in a photo is what a phrase refers to?"""
+"""`seesay ground`: the box of a phrase in a photo."""
 
 import json
 from pathlib import Path
@@ -42,10 +42,10 @@ def ground(
 ) -> None:
     """Find the boxes of phrases in a photo, and draw them.
 
-    A phrase about something that is not in the photo is not found, where that has been measured for the weights; a
-    percentage is the probability that it is there, a plain score compares boxes of one photo only. Words that the model
-    has never learned are named. With --sentence neighbouring words that refer to the same region are
-    joined to a phrase.
+    A percentage is the probability that the photo shows the phrase; what it probably does not show is reported as not
+    found. Weights without such a calibration print a score instead, which compares boxes of one photo only. Words that
+    the model has never learned are named. With --sentence, neighbouring words that refer to the same region are joined
+    to a phrase.
 
     \b
     Examples:

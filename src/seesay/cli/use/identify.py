@@ -47,8 +47,8 @@ def identify(
     """Rank photos by how probable it is that a description was written for them.
 
     Choice is the probability that the description was written for this photo, if it was written for one of those
-    given here. Match is the probability that it fits this photo, whatever the others are, if a description is as often
-    right as wrong. Both are calibrated. Where not even the best is likelier to match than not, none of them fits.
+    given here. Match is the probability that it fits this photo, whatever the others are, if matches and mismatches
+    are equally frequent. Both are calibrated. If no match is above 50 %, the answer says that none of the photos fits.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`seesay library`: what the library holds, and how to mend it."""
+"""`seesay library`: what the library holds, and how to repair it."""
 
 import json
 from dataclasses import asdict
@@ -184,7 +184,7 @@ def rebuild(
 ) -> None:
     """Encode every photo again: after a change of weights, or if the library is damaged.
 
-    Stopped in the middle, `seesay index` goes on where it was.
+    `seesay index` continues a stopped rebuild.
 
     \b
     Examples:

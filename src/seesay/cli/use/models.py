@@ -23,7 +23,7 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
     """
     if context.invoked_subcommand:
         return
-    from seesay.models.weights import added, installed
+    from seesay.catalogue.weights import added, installed
 
     found = [*installed(), *added()]
     if as_json:
@@ -96,7 +96,7 @@ _CAPTION = "R@1 R@5 R@10 in percent, of sentences for a photo and photos for a s
 
 def _figures(report: dict[str, Any]) -> str:
     """A line for each thing that was measured."""
-    from seesay.models.card import summarise
+    from seesay.catalogue.figures import summarise
 
     kinds = ("captions", "grounding", "identification")
     lines = [summarise({kind: report[kind]}) for kind in kinds if kind in report]

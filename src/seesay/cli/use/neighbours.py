@@ -1,4 +1,4 @@
-"""`seesay neighbours`: the nearest photos by a captioner's feature and by its network's (m-RNN Figure 3)."""
+"""`seesay neighbours`: the nearest photos by features of a captioner and of its network (m-RNN Figure 3)."""
 
 import json
 from functools import partial
@@ -32,7 +32,7 @@ def neighbours(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the nearest photos of a collection, by the captioner's feature and by its network's own.
+    """Find the nearest photos of a collection, by the captioner's features and by those of its image network.
 
     The captioner's feature (refined) was trained for sentences, the network's (original) for classifying objects. Both
     are compared by their cosine. The photo itself is left out.

@@ -1,4 +1,4 @@
-"""Measures the claims of a paper anew, by the commands that they name."""
+"""Measures the claims of a paper again, by the commands that they name."""
 
 import shlex
 import subprocess
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seesay import data
+from seesay.catalogue.weights import find
 from seesay.errors import SeesayError
 from seesay.evaluation.replication.claims import Claim
 from seesay.evaluation.replication.records import CHECKOUT
-from seesay.models.weights import find
 
 Run = Callable[[Sequence[str], Path], int]
 """Runs a command in a folder and gives its exit code."""

@@ -1,4 +1,4 @@
-"""The word for a probability."""
+"""The words for probabilities: likely, maybe, unlikely."""
 
 from seesay.settings.calibration import MOST_WORDS as MOST_WORDS
 from seesay.settings.calibration import Calibration as Calibration

@@ -162,7 +162,7 @@ def own_contents(store: Store, like: Source | Crop, vector: Vector) -> list[int]
     if isinstance(photo, int):
         return [find_photo(store, photo).content]
     if isinstance(like, Crop) or isinstance(photo, bytes) or remote.is_remote(photo):
-        return []  # whoever sends a picture wants to know whether the library has it
+        return []  # whoever sends a photo wants to know whether the library has it
     size = Path(photo).stat().st_size
     near = [hit for hit in store.nearest(vector, _N_SAME, Filter()) if hit.cosine >= _SAME]
     return [hit.photos[0].content for hit in near if any(own.size == size for own in hit.photos)]

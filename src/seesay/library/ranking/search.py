@@ -43,7 +43,7 @@ class Result:
         photo: Of several copies the one that the library has had longest.
         score: From 0 to 1 where it is a probability; higher is better.
         word: The probability in a word; None where the score is none.
-        copies: The same photo under other paths: the same bytes, or so near that they are the same picture.
+        copies: The same photo under other paths: the same bytes, or so near that they show the same.
         tags: What the image classifier calls it, likeliest first.
         box: Where in the photo it is, in a search for regions: left, top, right, bottom as fractions.
     """

@@ -1,4 +1,4 @@
-"""Mending a library in a folder whose rows are damaged: what is whole stays, the rest is made again."""
+"""Repairing a library in a folder: damaged rows are removed and made again, the others stay."""
 
 import json
 import sqlite3

@@ -9,9 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay import data
+from seesay.catalogue.weights import Weights
 from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.training.finishing.hubness import N_CENTRES
+
+DEFAULT = ("flickr8k",)
+JOINED = " + "
+"""Between the names of the collections that a table was chosen on."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +57,14 @@ class Request:
     n_centres: int = N_CENTRES
     tell: Callable[[str], None] = lambda line: None
 
-    def collections(self, default: Sequence[str]) -> list[Collection]:
-        """The collections that a step chooses on, all of which have images here."""
-        return [self._load(name) for name in self.data or default]
+    def collections(self, weights: Weights, section: str, default: Sequence[str] = DEFAULT) -> list[Collection]:
+        """The collections that a table is chosen on, all of which have images here.
+
+        Args:
+            section: The table's name in config.json.
+            default: Collections for a table that has not been chosen before.
+        """
+        return [self._load(name) for name in self.data or usual_data(weights, section, default)]
 
     def _load(self, name: str) -> Collection:
         collection = data.load(name)
@@ -66,11 +76,24 @@ class Request:
             )
         return collection
 
-    def collection(self, step: str, default: str = "flickr8k") -> Collection:
-        """The one collection that a step chooses on."""
+    def collection(self, weights: Weights, section: str) -> Collection:
+        """The one collection that a table is chosen on."""
         if len(self.data) > 1:
-            raise SeesayError(f"{step} is chosen on one collection, not on {', '.join(self.data)}")
-        return self.collections([default])[0]
+            raise SeesayError(f"the table {section!r} is chosen on one collection, not on {', '.join(self.data)}")
+        return self.collections(weights, section)[0]
+
+
+def usual_data(weights: Weights, section: str, default: Sequence[str] = DEFAULT) -> Sequence[str]:
+    """Where a table is chosen if nobody says otherwise: on the data it was chosen on before, which gives it again.
+
+    A table that has not been chosen before is chosen on `default`, or on the first collection that the weights learned
+    from if they learned from none of these.
+    """
+    recorded = weights.about.get("tuned", {}).get(section.split(".")[-1], {}).get("data")
+    if recorded:
+        return str(recorded).split(JOINED)
+    learned = [str(row["name"]) for row in weights.about.get("data", ()) if row.get("n_images")]
+    return default if not learned or set(default) & set(learned) else learned[:1]
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from seesay.catalogue.weights import find, tuned_table
 from seesay.data.collection import Collection
 from seesay.images.extraction import features_of
 from seesay.models.base import Captioner, Matcher
 from seesay.models.pretrained import load
-from seesay.models.weights import find, tuned_table
 from seesay.settings.blend import Blend
 
 Scores = NDArray[np.float32]

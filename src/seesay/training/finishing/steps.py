@@ -10,6 +10,7 @@ import numpy as np
 
 from seesay import data
 from seesay.captioning.bank import read_bank
+from seesay.catalogue.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.data import Collection, entities
 from seesay.data.examples import Examples
 from seesay.engines import answering
@@ -23,13 +24,12 @@ from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
 from seesay.models.pretrained import load, load_captioner, save
 from seesay.models.registry import family_class
-from seesay.models.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
 from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, tags, vectors
 from seesay.training.finishing.ensemble import choose_weights_on
 from seesay.training.finishing.hubness import choose_hubness
-from seesay.training.finishing.requests import Proposal, Request
+from seesay.training.finishing.requests import JOINED, Proposal, Request
 from seesay.training.finishing.scores import best, read_blend, score_stages, score_texts
 
 SPLIT = "dev"
@@ -64,7 +64,7 @@ def steps_for(weights: Weights) -> list[str]:
 
 
 def propose_hubness(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection("hubness")
+    collection = request.collection(weights, "hubness")
     model = load(weights.folder)
     learned, dev = (_examples(model, collection.split(split)) for split in ("train", SPLIT))
     images, texts = encode_all(model, dev)
@@ -79,7 +79,7 @@ def propose_hubness(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_cascade(weights: Weights, request: Request) -> Proposal:
-    photos = request.collection("a cascade").split(SPLIT)
+    photos = request.collection(weights, "cascade").split(SPLIT)
     after = request.after or _stages_before(weights)
     texts = photos.sentences
     owners = np.repeat(np.arange(len(photos)), [len(item.sentences) for item in photos.items])
@@ -102,8 +102,9 @@ def _stages_before(weights: Weights) -> tuple[str, ...]:
 
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
-    photos = request.collection("calibration").split(SPLIT)
     is_first = family_class(weights.about["family"]).is_embedding
+    section = "calibration" if is_first else "cascade.calibration"
+    photos = request.collection(weights, section).split(SPLIT)
     if not is_first and not weights.about.get("cascade"):
         raise SeesayError(
             f"{weights.name} is no stage of search yet, so it has no scores to calibrate",
@@ -115,12 +116,11 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
     scores = score_stages([*before, str(weights.folder)], photos, queries.texts)
     curve = calibration.fit_queries(scores, queries)
     figures = {kind: found["all"] for kind, found in calibration.precisions({"all": scores}, queries).items()}
-    section = "calibration" if is_first else "cascade.calibration"
     return Proposal(section, dict(curve.to_table()), photos.name, before, {"average precision": figures})
 
 
 def propose_captions(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection("captions")
+    collection = request.collection(weights, "captioning")
     model = load_captioner(weights.folder)
     dev = _examples(model, collection.split(SPLIT))
     max_length = int(weights.about.get("captioning", {}).get("max_length", MAX_LENGTH))
@@ -134,7 +134,7 @@ def propose_captions(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_grounding(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection("grounding").split(SPLIT)
+    collection = request.collection(weights, "grounding").split(SPLIT)
     model = load_aligner(weights.folder)
     boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
     phrases, words = grounding.gather(model, boxed)
@@ -144,7 +144,7 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_presence(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection("presence").split(SPLIT)
+    collection = request.collection(weights, "presence").split(SPLIT)
     boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
     answers = doubt.gather_phrases(load_aligner(weights.folder), boxed)
     found = doubt.fit_presence(answers)
@@ -153,14 +153,16 @@ def propose_presence(weights: Weights, request: Request) -> Proposal:
 
 def propose_confidence(weights: Weights, request: Request) -> Proposal:
     model = load_captioner(weights.folder)
-    dev = _examples(model, request.collection("confidence").split(SPLIT))
+    dev = _examples(model, request.collection(weights, "confidence").split(SPLIT))
     answers = doubt.gather_captions(model, dev)
     found = doubt.fit_doubt(answers)
     return Proposal("confidence", found.to_table(), dev.collection.name, figures=doubt.describe_doubt(found, answers))
 
 
 def propose_tags(weights: Weights, request: Request) -> Proposal:
-    collections = [collection.split(SPLIT).with_images() for collection in request.collections(("flickr8k", "coco"))]
+    collections = [
+        each.split(SPLIT).with_images() for each in request.collections(weights, "tags", ("flickr8k", "coco"))
+    ]
     model = load(weights.folder)
     present = TagSettings.from_table(tuned_table(weights, "tags") or {}, str(weights.folder / "config.json"))
     own = request.words
@@ -168,12 +170,12 @@ def propose_tags(weights: Weights, request: Request) -> Proposal:
     splits = [gather(each, own.content_words, own.classes_named, own.likeliest_tags) for each in collections]
     request.tell(f"{sum(len(split.owners) for split in splits):,} queries")
     found, figures = tags.choose_tags(splits, present)
-    names = " + ".join(collection.name for collection in collections)
+    names = JOINED.join(collection.name for collection in collections)
     return Proposal("tags", asdict(found), names, figures={"R@1 + R@5 + R@10 by weight and well_known": figures})
 
 
 def propose_ensemble(weights: Weights, request: Request) -> Proposal:
-    collections = request.collections(("flickr8k",))
+    collections = request.collections(weights, "members")
     names = request.members or tuple(member.name for member in read_ensemble(weights.folder).members)
     for name in names:
         find(name)  # a misspelt one is refused before the others have taken their time
@@ -188,9 +190,9 @@ def propose_ensemble(weights: Weights, request: Request) -> Proposal:
             own.append(Scored.by(model, *encode_all(model, _examples(model, split))))
         request.tell(f"scores of {name} are there")
     owners = [np.repeat(np.arange(len(each)), [len(item.sentences) for item in each.items]) for each in splits]
-    where = " + ".join(f"{each.name}/{SPLIT}" for each in splits)
+    where = JOINED.join(f"{each.name}/{SPLIT}" for each in splits)
     chosen = choose_weights_on(names, list(zip(found, owners, strict=True)), where)
-    return Proposal("members", chosen.about(weights.name)["members"], " + ".join(e.name for e in splits), names)
+    return Proposal("members", chosen.about(weights.name)["members"], JOINED.join(e.name for e in splits), names)
 
 
 def _examples(model: Matcher, collection: Collection) -> Examples:
@@ -199,7 +201,7 @@ def _examples(model: Matcher, collection: Collection) -> Examples:
 
 
 def propose_vectors(weights: Weights, request: Request) -> Proposal:
-    collections = request.collections(("flickr8k", "coco-all", "iapr"))
+    collections = request.collections(weights, "vectors", ("flickr8k", "coco-all", "iapr"))
     model = load(weights.folder)
     assert isinstance(model, EyeEar)
     beside = load(model.config.beside or BESIDE)
@@ -214,8 +216,10 @@ def propose_vectors(weights: Weights, request: Request) -> Proposal:
         request.tell(f"vectors of {collection.name} are there")
     made, figures = vectors.put_together(alone, beside, devs, vectors.draw_bank(collections))
     table = {key: getattr(made.config, key) for key in ("beside_weight", "hub_weight", "hub_mean")}
-    names = " + ".join(collection.name for collection in collections)
-    save_made = partial(_save_again, model=made, about=weights.about)
+    names = JOINED.join(collection.name for collection in collections)
+    # Weights that have these vectors already stay as they are, with all that was chosen for and measured of them.
+    same = model.bank is not None and table == {key: getattr(model.config, key) for key in table}
+    save_made = None if same else partial(_save_again, model=made, about=weights.about)
     return Proposal("vectors", table, names, (made.config.beside,), figures, save_made)
 
 

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from seesay.images.vision_transformer import Layers
 from seesay.towers.shapes import TextShape
+from seesay.towers.vision import Layers
 
 
 class _Embeddings(nn.Module):

@@ -1,4 +1,4 @@
-"""Which trained weights there are and what their config.json says; for that nobody has to wait for torch."""
+"""Which trained weights there are and what their config.json says; without torch."""
 
 import hashlib
 import os
@@ -173,7 +173,7 @@ def check_digests(weights: Weights, section: str) -> None:
         if found != digest:
             step = next((step for step, own in STEPS.items() if own == section), section)
             raise SeesayError(
-                f"{weights.folder / 'config.json'}: the table '{section}' was chosen beside {name} {str(digest)[:12]}, "
+                f"{weights.folder / 'config.json'}: the table '{section}' was chosen with {name} {str(digest)[:12]}, "
                 f"installed is {found[:12]}",
                 hint=f"seesay tune {weights.name} --only {step}",
             )
