@@ -32,7 +32,8 @@ def nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a tensor was read")
 
-    monkeypatch.setattr("seesay.images.tower.fill", refuse)
+    for module in ("seesay.export.adding", "seesay.images.tower"):
+        monkeypatch.setattr(f"{module}.fill", refuse)
 
 
 def change(path: Path, **values: Any) -> None:
