@@ -100,3 +100,24 @@ def their_tokens() -> Callable[[Path, list[str]], Any]:
         return own(texts, padding="max_length", truncation=True, max_length=64, return_tensors="np")["input_ids"]
 
     return read
+
+
+@pytest.fixture(scope="session")
+def _added(published: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from seesay.verbs.adding import add_model
+
+    folder = tmp_path_factory.mktemp("models")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("SEESAY_MODELS", str(folder))
+        add_model(published("clip"), "clip")
+        add_model(published("siglip"), "siglip", precision="fp16")
+    return folder
+
+
+@pytest.fixture
+def added(_added: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The folder of two added models, `clip` and `siglip`, and a library of one's own."""
+    monkeypatch.setenv("SEESAY_MODELS", str(_added))
+    monkeypatch.setenv("SEESAY_LIBRARY", str(tmp_path / "library"))
+    monkeypatch.setenv("SEESAY_CACHE", str(tmp_path / "cache"))
+    return _added

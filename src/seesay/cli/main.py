@@ -33,6 +33,7 @@ from seesay.cli.use.neighbours import neighbours
 from seesay.cli.use.regions import regions
 from seesay.cli.use.search import search
 from seesay.cli.use.serve import serve
+from seesay.cli.use.tag import tag
 from seesay.cli.use.words import words
 from seesay.errors import SeesayError
 from seesay.system import ranges
@@ -64,7 +65,7 @@ def main(
 
 
 for function in (
-    *(demo, search, serve, caption, describe, ground, identify, explain, match, regions, neighbours, map, words),
+    *(demo, search, serve, caption, describe, ground, identify, explain, match, tag, regions, neighbours, map, words),
     *(magnitudes, index, doctor, evaluate, train, tune, features, export),
 ):
     is_research = function.__module__.startswith("seesay.cli.research.")

@@ -53,6 +53,21 @@ def needed_side(size: int, crop: str) -> int:
     return size if found is None else _ROOM * int(found[2] or size)
 
 
+def seen_part(width: int, height: int, size: int, crop: str) -> tuple[float, float, float, float]:
+    """The part of an image that views show, as left, top, right, bottom, fractions of the image.
+
+    Example:
+        >>> seen_part(400, 200, 100, "squash"), seen_part(400, 200, 100, "shortest-100-bicubic")
+        ((0.0, 0.0, 1.0, 1.0), (0.25, 0.0, 0.75, 1.0))
+    """
+    found = _TOWER.fullmatch(crop)
+    if found is None or found[1] == "fixed":
+        return 0.0, 0.0, 1.0, 1.0
+    share = size / int(found[2]) * min(width, height)  # in pixels of the image
+    across, down = (min(1.0, share / side) for side in (width, height))
+    return 0.5 - across / 2, 0.5 - down / 2, 0.5 + across / 2, 0.5 + down / 2
+
+
 def _tower_view(image: Image.Image, size: int, crop: str) -> NDArray[np.uint8]:
     """A square as `transformers` makes it, to the pixel."""
     found = _TOWER.fullmatch(crop)

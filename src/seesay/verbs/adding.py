@@ -41,6 +41,20 @@ def add_model(
     from seesay.export.adding import add_towers
 
     add_towers(candidate, target, precision=precision, tell=tell)
+    return _finish(target, tell)
+
+
+def _finish(target: Path, tell: Callable[[str], None]) -> Weights:
+    """Give an added model its zero-shot tags; without them it is not there at all."""
+    from seesay.library.zero_shot import write_class_tags
+    from seesay.runtime.matching import Model
+
+    try:
+        tell("reading the names of tags")
+        write_class_tags(Model(target))
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
     return read_about(target)
 
 
