@@ -27,7 +27,12 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 
 
 def export_weights(
-    name: str | Path, out: Path | None = None, *, precision: str = "fp16", photos: Sequence[Path] = ()
+    name: str | Path,
+    out: Path | None = None,
+    *,
+    precision: str = "fp16",
+    photos: Sequence[Path] = (),
+    model: Matcher | None = None,
 ) -> dict[str, Any]:
     """Write the graphs of weights.
 
@@ -36,6 +41,7 @@ def export_weights(
         out: The folder in which a copy of the weights' folder gets the graphs; None adds them to that folder itself.
         precision: One of `PRECISIONS`.
         photos: Images to compare both engines on; the samples where none are given.
+        model: The model of these weights, where it is loaded already.
 
     Returns:
         The table `graphs` of the written config.json.
@@ -45,7 +51,8 @@ def export_weights(
     """
     if precision not in PRECISIONS:
         raise SeesayError(f"there is no precision {precision!r}", allowed=PRECISIONS)
-    weights, model = find(name), load(name)
+    weights = find(name)
+    model = model or load(name)
     images = list(photos) or sorted(SAMPLES.glob("*.jpg"))
     folder = weights.folder if out is None else out / weights.name
     _copy(weights.folder, folder)

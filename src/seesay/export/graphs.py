@@ -32,7 +32,6 @@ from seesay.images.regions import region_weights, windows
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.base import Captioner, Matcher
-from seesay.models.eye_ear import EyeEar
 from seesay.models.identifier import Identifier
 
 SENTENCES = ("a dog runs through the snow", "two men")
@@ -133,11 +132,17 @@ def _word_inputs(model: Matcher) -> dict[str, Tensor]:
     return {"words": words, "lengths": lengths}
 
 
-def _text_inputs(model: Matcher) -> dict[str, Tensor]:
-    return model.text_inputs(SENTENCES) if isinstance(model, EyeEar) else _word_inputs(model)
+def _text_inputs(model: Any) -> dict[str, Tensor]:
+    inputs: dict[str, Tensor] = model.text_inputs(SENTENCES) if reads_rows(model) else _word_inputs(model)
+    return inputs
 
 
-def _text_graphs(model: Matcher, images: Tensor) -> list[Graph]:
+def reads_rows(model: Any) -> bool:
+    """Whether a model has rows of its own (`text_inputs`), and not those of words and their lengths."""
+    return hasattr(model, "text_inputs")
+
+
+def _text_graphs(model: Any, images: Tensor) -> list[Graph]:
     inputs = _text_inputs(model)
     loops = _loops(model)
     with torch.no_grad():
@@ -145,9 +150,7 @@ def _text_graphs(model: Matcher, images: Tensor) -> list[Graph]:
     is_rows = isinstance(texts, Sequences)
 
     def encode(*rows: Tensor) -> Any:
-        found: Any = (
-            model.encode_inputs(*rows) if isinstance(model, EyeEar) else _read(model, model.encode_texts, *rows)
-        )
+        found: Any = model.encode_inputs(*rows) if reads_rows(model) else _read(model, model.encode_texts, *rows)
         return (found.states, found.words, found.lengths) if is_rows else found
 
     outputs = ["states", "said", "n_said"] if is_rows else ["texts"]

@@ -35,6 +35,7 @@ LEAST_COSINE = 0.9999
 class _Network(nn.Module):
     def __init__(self, backbone: Backbone) -> None:
         super().__init__()
+        self.backbone = backbone
         self.lower, self.upper = _halves(backbone)
         self.head, self.classifier = backbone.head, backbone.classifier
         self.register_buffer("mean", torch.tensor(backbone.mean))
@@ -45,8 +46,11 @@ class _Network(nn.Module):
     def forward(self, pixels: Tensor) -> tuple[Tensor, ...]:
         x = (pixels.float() - self.mean) / self.std
         lower = None if self.lower is None else self.lower(x.permute(0, 3, 1, 2))
-        feature_map = self.upper(x.permute(0, 3, 1, 2) if lower is None else lower)
-        pooled = self.head(feature_map)
+        if lower is None:
+            feature_map, pooled = self.backbone.see(x.permute(0, 3, 1, 2))
+        else:
+            feature_map = self.upper(lower)
+            pooled = self.head(feature_map)
         classes = () if self.classifier is None else (self.classifier(pooled),)
         kept = () if lower is None else (lower.permute(0, 2, 3, 1),)
         return (feature_map.permute(0, 2, 3, 1), pooled, *classes, *kept)

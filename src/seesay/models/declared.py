@@ -27,6 +27,7 @@ class Declared:
         starts_from: Keys of its configuration that name weights to start from, and the family they have to be of.
         n_dev_images: Dev images used for validation during training (0: all), for models that take minutes for all.
         is_embedding: Whether images and sentences are single vectors, and a score is their inner product.
+        in_half: Whether its weights are saved in half precision; published ones are kept as they are.
     """
 
     family: ClassVar[str]
@@ -44,6 +45,7 @@ class Declared:
     starts_from: ClassVar[Mapping[str, str]] = {}
     n_dev_images: ClassVar[int] = 0
     is_embedding: ClassVar[bool] = False
+    in_half: ClassVar[bool] = True
 
     @classmethod
     def tuning_steps(cls) -> set[str]:

@@ -65,6 +65,8 @@ class Model:
     @property
     def temperature(self) -> float:
         """What scores are divided by before a softmax over them says anything: the loss's own, as trained."""
+        if "temperature" in self.about:
+            return float(self.about["temperature"])
         return float(self.about.get("recipe", {}).get("loss", {}).get("temperature", 1.0))
 
     @property

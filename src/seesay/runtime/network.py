@@ -13,7 +13,7 @@ from PIL import Image
 from seesay.catalogue.weights import PACKAGED, weights_digest
 from seesay.errors import SeesayError
 from seesay.images.arrays import Floats, ImageFeatures, Rows, pool_map
-from seesay.images.views import preprocess, short_side
+from seesay.images.views import needed_side, preprocess
 from seesay.runtime.folder import GraphFolder, Session, check_opset, inside, open_session, read_json
 from seesay.runtime.graph_file import read_graph_file
 
@@ -48,7 +48,7 @@ class Network:
     @property
     def pixels(self) -> int:
         """The shorter side below which photos must not be decoded."""
-        return short_side(self.size) if self.crop == "ten-crop" else self.size
+        return needed_side(self.size, self.crop)
 
     @cached_property
     def session(self) -> Session:

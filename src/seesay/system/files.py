@@ -37,6 +37,13 @@ def library_dir() -> Path:
     return _own_folder("XDG_DATA_HOME", "~/.local/share", own) / "library"
 
 
+def models_dir() -> Path:
+    """The folder of the models that the user has added: `SEESAY_MODELS`, else in the user's data folder."""
+    if chosen := os.environ.get("SEESAY_MODELS"):
+        return Path(chosen).expanduser()
+    return library_dir().parent / "models"
+
+
 def _own_folder(variable: str, default: str, own: Path) -> Path:
     """The user's folder of a kind as the system has it; as the XDG standard has it, where that one exists."""
     standard = Path(os.environ.get(variable) or default).expanduser() / "seesay"
