@@ -21,6 +21,7 @@ from seesay.models.base import Captioner, Matcher
 from seesay.models.ensemble import Scored, read_ensemble
 from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
+from seesay.models.identifier import Identifier
 from seesay.models.pretrained import load, load_captioner, save
 from seesay.models.registry import family_class
 from seesay.models.weights import ENSEMBLE, Weights, find, tuned_table
@@ -30,7 +31,7 @@ from seesay.training.finishing import calibration, captions, cascade, doubt, gro
 from seesay.training.finishing.ensemble import choose_weights_on
 from seesay.training.finishing.hubness import choose_hubness
 from seesay.training.finishing.requests import Proposal, Request
-from seesay.training.finishing.scores import best, read_blend, score_stages, score_texts
+from seesay.training.finishing.scores import Scores, best, read_blend, score_stages, score_texts, tag_gains
 
 SPLIT = "dev"
 MAX_LENGTH = 20
@@ -39,6 +40,8 @@ N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
 BESIDE = "vse"
 """The embedding that stands beside an eye, where nothing else is said."""
+FIT = "fit"
+"""The part of people's judgements that a curve is fitted to."""
 FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
 """The stages of search before one of regions and before one of captions, where nothing else is said."""
 
@@ -53,7 +56,7 @@ def steps_for(weights: Weights) -> list[str]:
         "vectors": issubclass(kind, EyeEar),
         "hubness": kind.is_embedding,
         "cascade": is_stage,
-        "calibration": kind.is_embedding or is_stage,
+        "calibration": kind.is_embedding or is_stage or issubclass(kind, Identifier),
         "captions": issubclass(kind, Captioner),
         "confidence": issubclass(kind, Captioner),
         "grounding": issubclass(kind, Aligner),
@@ -102,21 +105,46 @@ def _stages_before(weights: Weights) -> tuple[str, ...]:
 
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
-    photos = request.collection("calibration").split(SPLIT)
-    is_first = family_class(weights.about["family"]).is_embedding
-    if not is_first and not weights.about.get("cascade"):
+    collection = request.collection("calibration")
+    kind = family_class(weights.about["family"])
+    if not (kind.is_embedding or issubclass(kind, Identifier)) and not weights.about.get("cascade"):
         raise SeesayError(
             f"{weights.name} is no stage of search yet, so it has no scores to calibrate",
             hint=f"seesay tune {weights.name} --only cascade --only calibration",
         )
-    before = () if is_first else read_blend(str(weights.folder)).after
-    queries = calibration.gather_queries(photos, data.load(request.entities), request.words.content_words)
-    request.tell(f"{len(queries.texts):,} queries, {100 * queries.fits.mean():.2f} % of pairs fit")
-    scores = score_stages([*before, str(weights.folder)], photos, queries.texts)
-    curve = calibration.fit_queries(scores, queries)
-    figures = {kind: found["all"] for kind, found in calibration.precisions({"all": scores}, queries).items()}
-    section = "calibration" if is_first else "cascade.calibration"
-    return Proposal(section, dict(curve.to_table()), photos.name, before, {"average precision": figures})
+    is_stage = issubclass(kind, Aligner | Captioner)
+    stages = [*(read_blend(str(weights.folder)).after if is_stage else ()), str(weights.folder)]
+    judgements = request.judgements_file()
+    figures: dict[str, Any] = {}
+
+    def score(photos: Collection, texts: list[str]) -> Scores:
+        found = score_stages(stages, photos, texts)
+        if issubclass(kind, Identifier):
+            return found
+        first = find(stages[0])
+        how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
+        return found + tag_gains(load(stages[0]), photos, texts, request.words, how)
+
+    phrases = calibration.gather_queries(
+        collection.split(SPLIT), data.load(request.entities), request.words.content_words
+    )
+    if judgements is not None:
+        phrases = phrases.of_phrases()
+    request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
+    scores = score(collection.split(SPLIT), phrases.texts)
+    curve = calibration.fit_said(scores, phrases)
+    figures["average precision"] = calibration.precisions({"all": scores}, phrases)
+    if judgements is not None:
+        judged, photos, texts, pairs = calibration.read_part(judgements, collection, FIT)
+        request.tell(f"{len(judged):,} judgements of {len(photos):,} photos and {len(texts):,} sentences")
+        n_words = np.array([len(request.words.content_words(texts[row])) for row in pairs[0]])
+        curve, figures["judgements"] = calibration.fit_judged(score(photos, texts)[pairs], judged, n_words, curve)
+    section = "cascade.calibration" if is_stage else "calibration"
+    where = (collection.name,) if judgements is None else (judgements.name, collection.name)
+    return Proposal(
+        section, curve.to_table(), " + ".join(where), tuple(stages[:-1]), figures,
+        split=SPLIT if judgements is None else f"{FIT} + {SPLIT}",
+    )  # fmt: skip
 
 
 def propose_captions(weights: Weights, request: Request) -> Proposal:
