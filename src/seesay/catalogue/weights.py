@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from seesay.catalogue.digests import digest_of
 from seesay.errors import SeesayError
+from seesay.settings.calibration import Calibration
 from seesay.settings.doubt import Doubt
 from seesay.system.files import models_dir
 from seesay.system.reading import parse_json, read_text
@@ -176,6 +177,12 @@ def check_digests(weights: Weights, section: str) -> None:
                 f"installed is {found[:12]}",
                 hint=f"seesay tune {weights.name} --only {step}",
             )
+
+
+def calibration_of(weights: Weights | None) -> Calibration | None:
+    """How scores of weights become shares of people who say yes; None where that has not been measured."""
+    table = tuned_table(weights, "calibration") if weights else None
+    return Calibration.from_table(table, str(weights.folder / "config.json")) if weights and table else None
 
 
 def doubt_of(weights: Weights | None, section: str) -> Doubt | None:
