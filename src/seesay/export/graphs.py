@@ -77,7 +77,7 @@ def graphs_of(model: Matcher, features: Features) -> list[Graph]:
         found += _region_graphs(model, features)
     if isinstance(model, Identifier):
         found += _saliency_graphs(model, features)
-    if isinstance(model, EyeEar):
+    if hasattr(model, "feature_map"):
         found.append(upper_graph(model, features))
     if not reads_trees(model) and _has_texts(model):
         found += _text_graphs(model, images)
