@@ -10,6 +10,7 @@ import numpy as np
 
 from seesay.data import Collection
 from seesay.evaluation.ensembles import score_members
+from seesay.evaluation.protocols import EvaluationSet
 from seesay.images.backbones import file_digest
 from seesay.models.base import Weights
 from seesay.models.ensemble import Scored
@@ -48,7 +49,7 @@ def score_once(name: str, split: Collection, protocol: str, keep: Path | None) -
         stored = np.load(path)
         return Scored(**{key: stored[key] for key in stored if key != "image_of"}), stored["image_of"]
     start = time.monotonic()
-    (((found,), image_of),) = score_members([name], split, protocol)
+    (((found,), image_of),) = score_members([name], EvaluationSet(split, protocol))
     print(f"{weights.name} on {split.items[0].split}: {time.monotonic() - start:.0f} s", flush=True)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data.examples import Examples
 from seesay.errors import SeesayError
+from seesay.evaluation.protocols import EvaluationSet
 from seesay.evaluation.retrieval import evaluate_retrieval
 from seesay.images.extraction import features_of
 from seesay.metrics.retrieval import retrieval_report
@@ -44,7 +45,7 @@ def main() -> None:
     for weight in BAG_SCORES:
         sums[f"{weight:g}"] = round(retrieval_report(cosines + weight * bags, source.image_of)["sum"], 2)
         print(f"bag_score {weight:g}: Sum {sums[f'{weight:g}']:.1f}", flush=True)
-    beside = evaluate_retrieval(load(arguments.beside), collection).to_report()["sum"]
+    beside = evaluate_retrieval(load(arguments.beside), EvaluationSet(collection)).to_report()["sum"]
     print(f"{arguments.beside}: Sum {beside:.1f}")
     record(
         arguments,

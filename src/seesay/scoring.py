@@ -1,6 +1,6 @@
-"""All pictures against all sentences, in blocks, here or on a cluster; used by training and by evaluation.
+"""All images against all sentences, in blocks, here or on a cluster; used by training and by evaluation.
 
-Also which region of its picture each noun phrase of a sentence refers to (HM-LSTM section 3.3).
+Also which region of its image each noun phrase of a sentence refers to (HM-LSTM section 3.3).
 """
 
 import math
@@ -27,7 +27,7 @@ from seesay.models.identifier import Identifier
 from seesay.system.spread import Spread, spread_here
 
 MOST_COMPARED = 8000
-"""Pictures of a collection among which similar ones are looked for."""
+"""Images of a collection among which similar ones are looked for."""
 
 
 @torch.inference_mode()
@@ -40,12 +40,12 @@ def score_all(
     spread: Spread = spread_here,
     encoding: Spread = spread_here,
 ) -> Tensor:
-    """The scores of every picture and every sentence of a source: (n_images, n_texts).
+    """The scores of every image and every sentence of a source: (n_images, n_texts).
 
     Args:
         score: From what the two encoders gave; `model.score` where nothing else is given.
-        spread: Where the scores are computed: by default here and at once, elsewhere a block of pictures at a time.
-        encoding: Where pictures and sentences are encoded.
+        spread: Where the scores are computed: by default here and at once, elsewhere a block of images at a time.
+        encoding: Where images and sentences are encoded.
     """
     with without_dropout(model):
         images, texts = encode_all(model, source, batch=batch, encoding=encoding)
@@ -58,10 +58,10 @@ def score_all(
 def encode_all(
     model: Matcher, source: Examples, *, batch: int = 256, encoding: Spread = spread_here
 ) -> tuple[Tensor, Any]:
-    """Every picture and every sentence of a source as the model keeps them; see `score_all`."""
+    """Every image and every sentence of a source as the model keeps them; see `score_all`."""
     table = source.table
     if table is None:
-        raise ValueError("a source without pictures has no scores")
+        raise ValueError("a source without images has no scores")
     n_images, n_texts = len(table), len(source.sentences)
     with without_dropout(model), torch.inference_mode():
         places = [range(start, min(start + batch, n_images)) for start in range(0, n_images, batch)]
@@ -76,7 +76,7 @@ def encode_all(
 
 
 def _ready_to_score(score: Callable[[Tensor, Any], Tensor], texts: Any) -> Callable[[Tensor], Tensor]:
-    """What scores a block of pictures with all sentences."""
+    """What scores a block of images with all sentences."""
 
     def work(images: Tensor) -> Tensor:
         with torch.inference_mode():
@@ -85,8 +85,8 @@ def _ready_to_score(score: Callable[[Tensor, Any], Tensor], texts: Any) -> Calla
     return work
 
 
-def similar_pictures(source: Examples, n: int) -> Indices:
-    """Similar other pictures of each picture of a source, the nearest first: (n_images, at most n).
+def similar_images(source: Examples, n: int) -> Indices:
+    """Similar other images of each image of a source, the nearest first: (n_images, at most n).
 
     Of a large collection they are the nearest among a drawn part of it: comparing all with all would take as long as
     an epoch.
@@ -98,7 +98,7 @@ def similar_pictures(source: Examples, n: int) -> Indices:
         bank = np.sort(np.random.default_rng(0).choice(len(vectors), MOST_COMPARED, replace=False))
     found = bank[nearest(vectors, vectors[bank], n + 1)]
     others = found != np.arange(len(found))[:, None]
-    # A picture that is not in the bank, or twice in the collection, is not among its own nearest.
+    # An image that is not in the bank, or twice in the collection, is not among its own nearest.
     others[others.all(axis=1), -1] = False
     similar: Indices = found[others].reshape(len(found), -1)
     return similar
@@ -125,14 +125,14 @@ def score_trials(model: Identifier, source: Examples, trials: Trials, *, n_at_on
 
 
 def read_rows(source: Examples, rows: Sequence[int]) -> Features:
-    """The features of some of the pictures of a source that has pictures."""
+    """The features of some of the images of a source that has images."""
     assert source.table is not None
     return source.table.rows(rows)
 
 
 @torch.inference_mode()
 def measure_perplexity(model: Captioner, source: Examples, *, batch: int = 128) -> float:
-    """Perplexity of a source's sentences given their pictures; the end of a sentence counts as a word."""
+    """Perplexity of a source's sentences given their images; the end of a sentence counts as a word."""
     order = sorted(range(len(source.sentences)), key=lambda text: len(source.sentences[text].split()))
     total, n_words = 0.0, 0
     with without_dropout(model):
@@ -154,11 +154,11 @@ def find_correspondences(
     Confidences are cosines; one below 0 is none.
 
     Args:
-        maps: The features of the same pictures with their maps. Where they are given a region is chosen by how well it
-            fits the part of the picture that is warm for the phrase. The region of the largest cosine is mostly a small
+        maps: The features of the same images with their maps. Where they are given a region is chosen by how well it
+            fits the part of the image that is warm for the phrase. The region of the largest cosine is mostly a small
             one that shows what is typical, the head of a dog for "a dog", and misses the rest of it.
-        parts_only: Choose among the regions other than the whole picture, which is the first.
-        n_images: Pictures at a time.
+        parts_only: Choose among the regions other than the whole image, which is the first.
+        n_images: Images at a time.
     """
     assert source.table is not None
     found: list[tuple[Tensor, Tensor]] = []
@@ -168,11 +168,11 @@ def find_correspondences(
             end = min(start + n_images, len(starts) - 1)
             texts = model.encode_trees(source.sentences[starts[start] : starts[end]])
             own = source.image_of[starts[start] : starts[end]]
-            pictures, place = np.unique(own, return_inverse=True)
-            regions = model.encode_images(source.table.rows(pictures.tolist()))  # (n, N, D)
-            picture = torch.from_numpy(place)[texts.owner]  # (P,)
-            warm = None if maps is None else maps.rows(pictures.tolist())
-            found.append(choose_regions(model, regions, texts.phrases, picture, warm, parts_only=parts_only))
+            images, place = np.unique(own, return_inverse=True)
+            regions = model.encode_images(source.table.rows(images.tolist()))  # (n, N, D)
+            owner = torch.from_numpy(place)[texts.owner]  # (P,)
+            warm = None if maps is None else maps.rows(images.tolist())
+            found.append(choose_regions(model, regions, texts.phrases, owner, warm, parts_only=parts_only))
     return torch.cat([region for region, _ in found]), torch.cat([confidence for _, confidence in found])
 
 
@@ -180,26 +180,26 @@ def choose_regions(
     model: HMLSTM,
     regions: Tensor,
     phrases: Tensor,
-    picture: Tensor,
+    owner: Tensor,
     maps: Features | None = None,
     *,
     parts_only: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The region of its picture that each phrase chooses, and the confidence in it: (P,) both.
+    """The region of its image that each phrase chooses, and the confidence in it: (P,) both.
 
     Args:
-        regions: (n, N, D) of `model.boxes` in each picture.
+        regions: (n, N, D) of `model.boxes` in each image.
         phrases: (P, D).
-        picture: (P,) which of the pictures.
-        maps: The pictures' features with their maps, where regions are chosen by heat.
-        parts_only: Choose among the regions other than the first, which is the whole picture.
+        owner: (P,) the image of each phrase.
+        maps: The images' features with their maps, where regions are chosen by heat.
+        parts_only: Choose among the regions other than the first, which is the whole image.
     """
     first = int(parts_only)
-    cosines = torch.bmm(regions[picture], phrases.unsqueeze(2)).squeeze(2)  # (P, N)
+    cosines = torch.bmm(regions[owner], phrases.unsqueeze(2)).squeeze(2)  # (P, N)
     region = cosines[:, first:].argmax(1) + first
-    if maps is not None and maps.map is not None and len(picture):
+    if maps is not None and maps.map is not None and len(owner):
         _, height, width, _ = maps.map.shape
         cells = model.encode_regions(maps, whole_and_grid(height, width)[1:])  # (n, h · w, D)
-        heat = torch.bmm(cells[picture], phrases.unsqueeze(2)).view(-1, height, width)
+        heat = torch.bmm(cells[owner], phrases.unsqueeze(2)).view(-1, height, width)
         region = torch.from_numpy(box_overlaps(heat.double().numpy(), model.boxes[first:]).argmax(1) + first)
     return region, cosines.gather(1, region.unsqueeze(1)).squeeze(1).clamp(min=0)

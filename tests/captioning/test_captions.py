@@ -172,7 +172,7 @@ def test_without_splits_all_pictures_are_references(model: TorchModel, painted: 
 
 def test_a_collection_without_pictures_is_refused(model: TorchModel, painted: Collection) -> None:
     bare = replace(painted, items=painted.items[-2:])
-    with pytest.raises(SeesayError, match="painted has no pictures whose captions could be compared"):
+    with pytest.raises(SeesayError, match="painted has no images whose captions could be compared"):
         Reranker.of(model, bare)
 
 

@@ -196,7 +196,7 @@ def test_no_pictures_have_no_scores() -> None:
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (lambda c: c.similarities(HYPOTHESES, [[0]]), "hypotheses of 2 pictures and neighbours of 1"),
+        (lambda c: c.similarities(HYPOTHESES, [[0]]), "hypotheses of 2 images and neighbours of 1"),
         (lambda c: c.similarities(HYPOTHESES, [[0], [4]]), "neighbours holds 4\n  allowed: 0 to 3"),
         (lambda c: c.similarities(HYPOTHESES, NEIGHBOURS).scores(0), "m is 0"),
         (lambda c: c.similarities(HYPOTHESES, NEIGHBOURS).scores(1, k=3), "k is 3\n  allowed: 1 to 2"),
@@ -208,7 +208,7 @@ def test_no_pictures_have_no_scores() -> None:
         ),
         (
             lambda c: choose_k_m(c.similarities([[], ["a"]], NEIGHBOURS), [[], ["a"]], CAPTIONS[:2]),
-            "one hypothesis or more for each picture",
+            "one hypothesis or more for each image",
         ),
     ],
 )

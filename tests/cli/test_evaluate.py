@@ -172,7 +172,7 @@ def test_pictures_may_lie_elsewhere(place: Path, capsys: pytest.CaptureFixture[s
     Path("photos").mkdir()
     for kind in KINDS:
         (place / "data" / "pets" / f"{kind}.png").rename(Path("photos") / f"{kind}.png")
-    assert "4 of 4 pictures of pets are missing" in refused(["evaluate", "tiny", "--data", "pets"], capsys)
+    assert "4 of 4 images of pets are missing" in refused(["evaluate", "tiny", "--data", "pets"], capsys)
     evaluate("--json", "--images", "photos")
     assert json.loads(capsys.readouterr().out)["command"].endswith("--images photos --protocol full")
 

@@ -220,7 +220,7 @@ class TestReranking:
         assert measured["reranking"]["n_references"] == 2
         code, _, err = seesay("evaluate", "writer", "--data", "farm", "--split", "train", "--references", "farm")
         assert code == 2
-        assert "all pictures of the references farm are measured on" in err
+        assert "all images of the references farm are measured on" in err
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_maps_are_kept_where_they_are_asked_for(seesay: Call, few: Path, own_cac
     code, out, _ = seesay("features", few, *SMALL, "--maps", "--json", "--split", "test")
     assert code == 0
     summary = json.loads(out)
-    assert (summary["collection"], summary["pictures"], summary["computed"]) == ("few", 8, 8)
+    assert (summary["collection"], summary["images"], summary["computed"]) == ("few", 8, 8)
     assert (summary["failures"], summary["missing"]) == ({}, 0)
     assert {path.name for path in Path(summary["store"]).iterdir()} == {"pooled", "map"}
 
@@ -65,7 +65,7 @@ def test_broken_and_missing_pictures_are_named_and_the_others_computed(seesay: C
     code, out, err = seesay("features", few, *SMALL, "--json")
     assert (code, err) == (1, "")
     summary = json.loads(out)
-    assert (summary["pictures"], summary["computed"], summary["missing"]) == (7, 0, 1)
+    assert (summary["images"], summary["computed"], summary["missing"]) == (7, 0, 1)
     assert list(summary["failures"]) == [str(few / "images" / "red_5.png")]
 
 
@@ -124,5 +124,5 @@ def test_an_interruption_keeps_what_was_finished(seesay: Call, few: Path, monkey
 def test_a_folder_of_photos_needs_no_sentences(seesay: Call, few: Path) -> None:
     code, out, err = seesay("features", few / "images", *SMALL, "--json")
     assert (code, err) == (0, "")
-    assert json.loads(out)["pictures"] == 8
+    assert json.loads(out)["images"] == 8
     assert seesay("features", few / "images", "--split", "test", *SMALL).code == 2

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 import typer.main
 
+from seesay.catalogue.weights import STEPS
 from seesay.cli.help_page import RENEW, help_page
 from seesay.cli.main import app
+from seesay.evaluation.tasks import TASKS
 
 PAGE = Path(__file__).parents[2] / "docs/reference/cli.md"
 
@@ -18,6 +20,14 @@ def test_the_page_is_up_to_date() -> None:
 @pytest.mark.parametrize("command", ["match", "models", "evaluate", "train", "features", "data check"])
 def test_every_command_has_a_section(command: str) -> None:
     assert f"\n## seesay {command}\n" in help_page()
+
+
+def test_what_can_be_tuned_and_measured_is_listed_whole() -> None:
+    _, tune = help_page().split("\n## seesay tune\n")
+    tune = tune.partition("\n## ")[0]
+    assert [step for step in STEPS if f"\n{step} " not in tune] == []
+    (tasks,) = (line for line in help_page().splitlines() if line.startswith("| `--task TASK`"))
+    assert [task for task in TASKS if task not in tasks] == []
 
 
 def test_the_page_does_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

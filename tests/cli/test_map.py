@@ -32,8 +32,8 @@ def test_places_can_be_read_by_a_script(draw: Call, tmp_path: Path, monkeypatch:
     code, out, err = draw("-n", 5, "--json", "--seed", 1)
     assert (code, err) == (0, "")
     report = json.loads(out)
-    assert len(report["pictures"]) == 5
-    assert [len(row["sentences"]) for row in report["pictures"]] == [2] * 5
+    assert len(report["images"]) == 5
+    assert [len(row["sentences"]) for row in report["images"]] == [2] * 5
     assert 0 <= report["mean_line"]["own"] <= 1.5
     assert report["files"] == []
     assert not list(tmp_path.iterdir())

@@ -96,7 +96,7 @@ def test_a_file_that_is_no_picture_is_refused(match: Call, photos: Path) -> None
     (photos / "notes.txt").write_text("a dog runs")
     code, _, err = match("notes.txt", "a dog runs")
     assert code == 2
-    assert err.startswith("seesay: cannot open notes.txt: not a picture of a known format\n  allowed: JPEG")
+    assert err.startswith("seesay: cannot open notes.txt: not an image of a known format\n  allowed: JPEG")
 
 
 def test_sentences_alone_are_no_match(match: Call) -> None:

@@ -38,7 +38,7 @@ def test_the_same_seed_gives_the_same_map() -> None:
 
 @pytest.mark.parametrize(("n", "owner"), [(1, [0]), (3, [0, 5, 1])])
 def test_too_few_things_and_sentences_of_no_picture_are_refused(n: int, owner: list[int]) -> None:
-    with pytest.raises(SeesayError, match=f"a map of {n} pictures"):
+    with pytest.raises(SeesayError, match=f"a map of {n} images"):
         lay_out(np.eye(n, 4), np.ones((len(owner), 4)), owner)
 
 
@@ -53,7 +53,7 @@ def test_thumbnails_dots_and_lines_stand_in_their_places() -> None:
     assert drawn.getpixel((370, 258)) == (0, 0, 255)
     assert drawn.getpixel((30, 258)) == PALETTE[0]
     assert drawn.getpixel((370, 144)) == PALETTE[1]
-    with pytest.raises(SeesayError, match="1 pictures for a map of 2"):
+    with pytest.raises(SeesayError, match="1 photos for a map of 2"):
         draw_map(TWO, PICTURES[:1])
 
 

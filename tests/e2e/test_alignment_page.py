@@ -82,7 +82,7 @@ def test_words_choose_pictures_and_can_choose_none(page: Any) -> None:
 def test_pages_are_turned_and_end(page: Any) -> None:
     page.get_by_role("button", name="Next").click()
     assert page.locator("article").count() == 6
-    assert page.locator("#page").inner_text() == "page 2 of 2, 30 pictures"
+    assert page.locator("#page").inner_text() == "page 2 of 2, 30 photos"
     assert page.get_by_role("button", name="Next").is_disabled()
     page.get_by_role("button", name="Previous").click()
     assert page.locator("article").count() == 24

@@ -10,7 +10,7 @@ import pytest
 from seesay.captioning.settings import Settings
 from seesay.data import Collection
 from seesay.evaluation.captions import CaptionEvaluation, evaluate_captions, training_sentences
-from seesay.evaluation.protocols import PROTOCOLS
+from seesay.evaluation.protocols import PROTOCOLS, EvaluationSet
 from seesay.metrics import captions as metrics
 from seesay.metrics.captions import caption_report
 from seesay.models.base import Captioner, Weights
@@ -30,7 +30,7 @@ def pictures(write_pictures: Callable[..., Any]) -> tuple[Collection, Path]:
 
 def evaluate(writer: Captioner, pictures: tuple[Collection, Path], *rest: Any, **options: Any) -> CaptionEvaluation:
     collection, store = pictures
-    return evaluate_captions(writer, collection, *rest, store=store, **options)
+    return evaluate_captions(writer, EvaluationSet(collection, *rest, store=store), **options)
 
 
 def test_the_captions_are_what_the_writer_says_and_are_held_against_all_sentences(writer, pictures) -> None:
@@ -81,7 +81,9 @@ def test_what_is_novel_depends_on_the_training_sentences_as_they_are_tokenised(w
 
 def test_progress_is_told_of_features_and_then_of_captions(writer, pictures, monkeypatch) -> None:
     told: list[tuple[int, int]] = []
-    evaluate(writer, pictures, on_progress=lambda *done: told.append(done))
+    collection, store = pictures
+    told_of = EvaluationSet(collection, store=store, on_progress=lambda *done: told.append(done))
+    evaluate_captions(writer, told_of)
     assert told == [(2, 2), (2, 2)]
 
 

@@ -122,5 +122,5 @@ def test_every_noun_phrase_of_a_sentence_is_given_a_region_of_one_picture(model:
     with torch.inference_mode():
         scores = model.encode_trees(["a dog sees a cat"]).phrases @ model.encode_regions(features, model.boxes)[0].T
     assert [box.tolist() for box in found.values()] == [model.boxes[int(row.argmax())].tolist() for row in scores]
-    with pytest.raises(ValueError, match="in one picture, not in 2"):
+    with pytest.raises(ValueError, match="in one image, not in 2"):
         match_phrases(model, Features(torch.rand(2, 3)), "a red bus")

@@ -5,6 +5,7 @@ import torch
 
 from seesay.evaluation import ensembles
 from seesay.evaluation.ensembles import evaluate_ensemble
+from seesay.evaluation.protocols import EvaluationSet
 from seesay.evaluation.retrieval import evaluate_retrieval
 from seesay.models import ensemble
 from seesay.models.ensemble import Ensemble, Member
@@ -15,8 +16,8 @@ def test_an_ensemble_of_one_measures_and_matches_as_that_one(three_images, monke
     for module in (ensembles, ensemble):
         monkeypatch.setattr(module, "load", lambda name: model)
     alone = Ensemble((Member("toy", 1.0, 0.0, 1.0),))
-    expected = evaluate_retrieval(model, collection, store=store)
-    found = evaluate_ensemble(alone, collection, store=store)
+    expected = evaluate_retrieval(model, EvaluationSet(collection, store=store))
+    found = evaluate_ensemble(alone, EvaluationSet(collection, store=store))
     assert found.figures == expected.figures
     assert (found.n_images, found.n_sentences) == (expected.n_images, expected.n_sentences)
     monkeypatch.setattr(type(model), "encode", lambda self, images, sentences: (None, None))

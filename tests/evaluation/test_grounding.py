@@ -11,6 +11,7 @@ from seesay.data import Box, Collection, Item, Phrase
 from seesay.engines import TorchModel
 from seesay.errors import SeesayError
 from seesay.evaluation.grounding import boxed_phrases, evaluate_grounding, phrase_vectors
+from seesay.evaluation.protocols import EvaluationSet
 from seesay.models.aligner import Aligner, load_aligner
 
 
@@ -74,7 +75,7 @@ class TestEvaluation:
     def test_a_model_that_knows_colours_beats_everything_that_looks_at_no_word(
         self, aligner: Aligner, boxed: Collection, reading: str
     ) -> None:
-        found = evaluate_grounding(aligner, boxed, proposals="grid-1x2", reading=reading)
+        found = evaluate_grounding(aligner, EvaluationSet(boxed), proposals="grid-1x2", reading=reading)
         assert (found.n_phrases, found.n_images) == (18, 6)
         assert found.rows["model"]["pointing"] > 200 / 3  # twice what a blind choice reaches
         assert found.rows["model"]["iou50"] > 200 / 3
@@ -86,28 +87,28 @@ class TestEvaluation:
     def test_the_upper_bound_is_what_the_proposals_allow(self, aligner: Aligner, boxed: Collection) -> None:
         corner = tuple(replace(box, top=0.0, bottom=0.3) for box in boxed.items[0].boxes)
         boxed = replace(boxed, items=tuple(replace(item, boxes=corner) for item in boxed.items))
-        found = evaluate_grounding(aligner, boxed, proposals="grid-1x2")
+        found = evaluate_grounding(aligner, EvaluationSet(boxed), proposals="grid-1x2")
         assert (found.upper_bound, found.rows["model"]["iou50"]) == (0, 0)
-        assert evaluate_grounding(aligner, boxed, proposals="grid-3x2").upper_bound == 100
+        assert evaluate_grounding(aligner, EvaluationSet(boxed), proposals="grid-3x2").upper_bound == 100
 
     def test_each_kind_of_phrase_is_counted(self, aligner: Aligner, boxed: Collection) -> None:
-        found = evaluate_grounding(aligner, boxed, proposals="grid-1x2")
+        found = evaluate_grounding(aligner, EvaluationSet(boxed), proposals="grid-1x2")
         assert {kind: n for kind, (n, _) in found.by_kind.items()} == {"other": 18, "colour": 6}
         assert found.by_kind["other"][1] == found.rows["model"]
 
     def test_searched_proposals_are_found_and_kept(self, aligner: Aligner, boxed: Collection, tmp_path: Path) -> None:
-        found = evaluate_grounding(aligner, boxed, proposals="search-5", store=tmp_path)
+        found = evaluate_grounding(aligner, EvaluationSet(boxed, store=tmp_path), proposals="search-5")
         assert 100 >= found.upper_bound >= found.rows["model"]["iou50"] > found.rows["random region"]["iou50"]
         assert [path.name for path in (tmp_path / "proposals").iterdir()] == ["search-5"]
 
     def test_a_collection_without_boxes_is_refused(self, aligner: Aligner, halves: Path) -> None:
         with pytest.raises(SeesayError, match=r"no phrase of halves has a box\n.*--entities"):
-            evaluate_grounding(aligner, data.load(halves))
+            evaluate_grounding(aligner, EvaluationSet(data.load(halves)))
 
     def test_missing_pictures_are_refused(self, aligner: Aligner, boxed: Collection) -> None:
         gone = replace(boxed, items=tuple(replace(item, image=None) for item in boxed.items))
-        with pytest.raises(SeesayError, match="6 of 6 pictures with boxes are missing"):
-            evaluate_grounding(aligner, gone)
+        with pytest.raises(SeesayError, match="6 of 6 images with boxes are missing"):
+            evaluate_grounding(aligner, EvaluationSet(gone))
 
 
 def test_flickr8ks_test_photos_have_the_boxed_phrases_of_entities(shared_data: Path) -> None:

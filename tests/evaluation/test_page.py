@@ -82,5 +82,5 @@ def test_no_sentence_can_end_the_script() -> None:
 
 def test_missing_pictures_are_refused(aligner: Aligner, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("image,sentence\nabsent.jpg,a dog\n")
-    with pytest.raises(SeesayError, match=r"1 of 1 pictures of .* are missing"):
+    with pytest.raises(SeesayError, match=r"1 of 1 images of .* are missing"):
         write_page(aligner, data.load(tmp_path / "x.csv"), tmp_path / "page")

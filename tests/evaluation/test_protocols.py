@@ -11,14 +11,14 @@ import torch
 from seesay import data
 from seesay.errors import SeesayError
 from seesay.evaluation import protocols
-from seesay.evaluation.protocols import PROTOCOLS, Protocol, choose_folds
+from seesay.evaluation.protocols import PROTOCOLS, EvaluationSet, Protocol, choose_folds
 from seesay.evaluation.retrieval import evaluate_retrieval
 from seesay.images.extraction import FeatureStore, content_key
 
 
 def test_the_report_of_three_images_is_the_one_computed_by_hand(three_images) -> None:
     model, collection, store = three_images
-    evaluation = evaluate_retrieval(model, collection, store=store)
+    evaluation = evaluate_retrieval(model, EvaluationSet(collection, store=store))
     assert evaluation.ranks.i2t.tolist() == [0, 2, 0]
     assert evaluation.ranks.t2i.tolist() == [0, 2, 1, 0]
     assert evaluation.figures["i2t"] == pytest.approx(
@@ -31,7 +31,7 @@ def test_the_report_of_three_images_is_the_one_computed_by_hand(three_images) ->
 
 def test_the_curves_end_with_everything_found_and_the_parts_are_timed(three_images) -> None:
     model, collection, store = three_images
-    evaluation = evaluate_retrieval(model, collection, store=store)
+    evaluation = evaluate_retrieval(model, EvaluationSet(collection, store=store))
     for curve in evaluation.curves.values():
         assert curve.recall[0] == 0
         assert curve.recall[-1] == pytest.approx(100)
@@ -42,7 +42,8 @@ def test_the_curves_end_with_everything_found_and_the_parts_are_timed(three_imag
 def test_no_network_runs_where_the_store_holds_the_features(three_images) -> None:
     model, collection, store = three_images
     seen: list[tuple[int, int]] = []
-    evaluate_retrieval(model, collection, store=store, on_progress=lambda done, total: seen.append((done, total)))
+    tell = EvaluationSet(collection, store=store, on_progress=lambda done, total: seen.append((done, total)))
+    evaluate_retrieval(model, tell)
     assert seen == [(3, 3)]
 
 
@@ -82,7 +83,7 @@ def summary(found: list[int]) -> dict[str, float]:
 
 def test_full_equals_a_naive_computation(random_toy) -> None:
     model, collection, store = random_toy
-    figures = evaluate_retrieval(model, collection, "full", store=store).figures
+    figures = evaluate_retrieval(model, EvaluationSet(collection, "full", store=store)).figures
     naive = naive_figures(model, collection, store, list(range(23)))
     assert figures["i2t"] == pytest.approx(naive["i2t"])
     assert figures["t2i"] == pytest.approx(naive["t2i"])
@@ -91,9 +92,9 @@ def test_full_equals_a_naive_computation(random_toy) -> None:
 def test_a_sample_is_the_first_images_and_with_a_seed_others(random_toy, monkeypatch) -> None:
     monkeypatch.setitem(PROTOCOLS, "sample", Protocol("sample", 10, 1, "ten images"))
     model, collection, store = random_toy
-    first = evaluate_retrieval(model, collection, "sample", store=store)
+    first = evaluate_retrieval(model, EvaluationSet(collection, "sample", store=store))
     assert first.figures["i2t"] == pytest.approx(naive_figures(model, collection, store, list(range(10)))["i2t"])
-    drawn = [evaluate_retrieval(model, collection, "sample", seed=7, store=store) for _ in range(2)]
+    drawn = [evaluate_retrieval(model, EvaluationSet(collection, "sample", seed=7, store=store)) for _ in range(2)]
     assert drawn[0].figures == drawn[1].figures
     places = choose_folds(23, PROTOCOLS["sample"], seed=7)[0].tolist()
     assert places != list(range(10))
@@ -103,7 +104,7 @@ def test_a_sample_is_the_first_images_and_with_a_seed_others(random_toy, monkeyp
 def test_folds_are_disjoint_and_every_figure_is_their_mean(random_toy, monkeypatch) -> None:
     monkeypatch.setitem(PROTOCOLS, "2-fold", Protocol("2-fold", 10, 2, "twice ten images"))
     model, collection, store = random_toy
-    evaluation = evaluate_retrieval(model, collection, "2-fold", store=store)
+    evaluation = evaluate_retrieval(model, EvaluationSet(collection, "2-fold", store=store))
     naive = [naive_figures(model, collection, store, places) for places in (list(range(10)), list(range(10, 20)))]
     for direction in ("i2t", "t2i"):
         mean = {key: (naive[0][direction][key] + naive[1][direction][key]) / 2 for key in naive[0][direction]}
@@ -127,32 +128,34 @@ def test_published_protocols_take_one_five_and_five_times_one_thousand() -> None
 def test_too_few_images_are_refused_with_both_numbers(three_images, protocol: str, needed: str) -> None:
     model, collection, store = three_images
     with pytest.raises(SeesayError, match=f"protocol {protocol} needs {needed} images, there are 3") as caught:
-        evaluate_retrieval(model, collection, protocol, store=store)
+        evaluate_retrieval(model, EvaluationSet(collection, protocol, store=store))
     assert caught.value.allowed == "with so many images: full"
 
 
 def test_an_unknown_protocol_is_answered_with_the_list(three_images) -> None:
     model, collection, store = three_images
     with pytest.raises(SeesayError, match="there is no protocol '10k'") as caught:
-        evaluate_retrieval(model, collection, "10k", store=store)
+        evaluate_retrieval(model, EvaluationSet(collection, "10k", store=store))
     assert caught.value.allowed == "full, 1k, 5-fold, 5k"
 
 
 def test_a_limit_is_a_protocol_that_says_that_it_is_one(random_toy) -> None:
     model, collection, store = random_toy
-    look = evaluate_retrieval(model, collection, "limit-10", store=store)
+    look = evaluate_retrieval(model, EvaluationSet(collection, "limit-10", store=store))
     assert (look.protocol.name, look.n_images) == ("limit-10", 10)
     assert look.figures["i2t"] == pytest.approx(naive_figures(model, collection, store, list(range(10)))["i2t"])
     with pytest.raises(SeesayError, match="protocol limit-24 needs 24 images, there are 23"):
-        evaluate_retrieval(model, collection, "limit-24", store=store)
+        evaluate_retrieval(model, EvaluationSet(collection, "limit-24", store=store))
     for name in ("limit-0", "limit-", "limit-1e3"):
         with pytest.raises(SeesayError, match="there is no protocol"):
-            evaluate_retrieval(model, collection, name, store=store)
+            evaluate_retrieval(model, EvaluationSet(collection, name, store=store))
 
 
 def test_scores_may_be_made_in_another_way(three_images) -> None:
     model, collection, store = three_images
-    turned = evaluate_retrieval(model, collection, store=store, score=lambda images, texts: -images @ texts.T)
+    turned = evaluate_retrieval(
+        model, EvaluationSet(collection, store=store), score=lambda images, texts: -images @ texts.T
+    )
     assert turned.ranks.t2i.tolist() == [2, 0, 1, 2]
 
 
@@ -160,14 +163,14 @@ def test_a_missing_picture_is_refused_before_anything_is_computed(three_images, 
     model, collection, store = three_images
     lacking = replace(collection, items=(replace(collection.items[0], image=None), *collection.items[1:]))
     monkeypatch.setattr(protocols, "features_of", None)
-    with pytest.raises(SeesayError, match="1 of 3 pictures of toys are missing"):
-        evaluate_retrieval(model, lacking, store=store)
+    with pytest.raises(SeesayError, match="1 of 3 images of toys are missing"):
+        evaluate_retrieval(model, EvaluationSet(lacking, store=store))
 
 
 def test_a_split_without_images_is_refused(three_images) -> None:
     model, collection, store = three_images
     with pytest.raises(SeesayError, match="toys has no images"):
-        evaluate_retrieval(model, replace(collection, items=()), store=store)
+        evaluate_retrieval(model, EvaluationSet(replace(collection, items=()), store=store))
 
 
 def test_vectors_at_random_reach_chance_on_flickr8k(shared_data: Path, make_toy: Callable, tmp_path: Path) -> None:
@@ -178,7 +181,7 @@ def test_vectors_at_random_reach_chance_on_flickr8k(shared_data: Path, make_toy:
     model.vectors = vectors
     keys = [content_key(path) for path in collection.images]
     FeatureStore(model.feature_spec, root=store).write(keys, {"pooled": generator.normal(size=(1000, 8))})
-    evaluation = evaluate_retrieval(model, collection, "1k", store=store)
+    evaluation = evaluate_retrieval(model, EvaluationSet(collection, "1k", store=store))
     assert (evaluation.n_images, evaluation.n_sentences) == (1000, 5000)
     assert evaluation.figures["i2t"]["r1"] <= 0.6
     assert evaluation.figures["t2i"]["r1"] <= 0.4

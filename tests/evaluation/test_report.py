@@ -9,7 +9,7 @@ import pytest
 
 import seesay
 from seesay.errors import SeesayError
-from seesay.evaluation.protocols import PROTOCOLS, Protocol
+from seesay.evaluation.protocols import PROTOCOLS, EvaluationSet, Protocol
 from seesay.evaluation.report import build_report, figures_to_record, read_report, to_json, write_report
 from seesay.evaluation.retrieval import evaluate_retrieval
 from seesay.models.base import Weights
@@ -31,7 +31,7 @@ def weights(tmp_path: Path) -> Weights:
 @pytest.fixture
 def report(three_images, weights: Weights):
     model, collection, store = three_images
-    evaluation = evaluate_retrieval(model, collection, store=store)
+    evaluation = evaluate_retrieval(model, EvaluationSet(collection, store=store))
     return build_report([evaluation], weights, collection, "test", command="seesay evaluate toy --data toys")
 
 
@@ -70,7 +70,7 @@ def test_it_holds_what_is_needed_to_repeat_it(report, three_images) -> None:
 def test_folds_are_listed_where_there_are_several(three_images, weights: Weights, monkeypatch) -> None:
     monkeypatch.setitem(PROTOCOLS, "3-fold", Protocol("3-fold", 1, 3, "three times one image"))
     model, collection, store = three_images
-    evaluation = evaluate_retrieval(model, collection, "3-fold", seed=2, store=store)
+    evaluation = evaluate_retrieval(model, EvaluationSet(collection, "3-fold", seed=2, store=store))
     report = build_report([evaluation], weights, collection, "test")
     assert [fold["sum"] for fold in report["folds"]] == [600.0] * 3
     assert report["protocol"]["seed"] == 2

@@ -10,6 +10,7 @@ from seesay.captioning.settings import Settings
 from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.evaluation import reranking
+from seesay.evaluation.protocols import EvaluationSet
 from seesay.evaluation.reranking import RerankingEvaluation, Setting, evaluate_reranking, given_settings, read_bank
 from seesay.metrics import captions as metrics
 from seesay.models.base import Captioner
@@ -42,8 +43,9 @@ def pictures(write_pictures: Callable[..., Any]) -> tuple[Collection, Path]:
 def evaluate(writer: Captioner, pictures: tuple[Collection, Path]) -> Callable[..., RerankingEvaluation]:
     def evaluate_split(split: str = "test", *rest: Any, **options: Any) -> RerankingEvaluation:
         collection, store = pictures
-        options = {"settings": SETTINGS, "k_m": FEW, "store": store} | options
-        return evaluate_reranking(writer, collection.split(split), collection, *rest, **options)
+        options = {"settings": SETTINGS, "k_m": FEW} | options
+        measured = EvaluationSet(collection.split(split), *rest, store=store)
+        return evaluate_reranking(writer, measured, collection, **options)
 
     return evaluate_split
 
@@ -87,7 +89,7 @@ def test_k_and_m_are_chosen_on_dev_pictures(evaluate, pictures, monkeypatch) -> 
 def test_a_picture_is_never_its_own_reference(evaluate) -> None:
     found = evaluate("train", "limit-3", k_m=given_settings(SETTINGS))
     assert found.n_references == 3
-    with pytest.raises(SeesayError, match="all pictures of the references farm are measured on"):
+    with pytest.raises(SeesayError, match="all images of the references farm are measured on"):
         evaluate("train")
 
 
@@ -103,5 +105,5 @@ def test_references_are_the_training_pictures_or_all_where_there_are_no_splits(w
 def test_references_without_pictures_are_refused(writer, pictures) -> None:
     collection, store = pictures
     empty = collection.keep(lambda item: False)
-    with pytest.raises(SeesayError, match="farm has no pictures to find neighbours among"):
+    with pytest.raises(SeesayError, match="farm has no images to find neighbours among"):
         read_bank(writer, empty, store=store)

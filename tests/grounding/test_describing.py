@@ -8,7 +8,7 @@ import pytest
 
 from seesay import data
 from seesay.captioning.sentences import Caption
-from seesay.grounding.describing import Described, describe_boxes, describe_picture, keep_different, only_phrases
+from seesay.grounding.describing import Described, describe_boxes, describe_image, keep_different, only_phrases
 from seesay.images.io import open_image
 from seesay.images.regions import fixed_regions
 from seesay.metrics.grounding import box_iou
@@ -62,7 +62,7 @@ def photo_of(shared_data: Path) -> Callable[[str], Path]:
 
 
 def test_real_photos_are_described_by_phrases_about_different_places(photo_of: Callable[[str], Path]) -> None:
-    found = describe_picture(Model("dvsa-captions"), Model("dvsa"), open_image(photo_of("dog")), n=4)
+    found = describe_image(Model("dvsa-captions"), Model("dvsa"), open_image(photo_of("dog")), n=4)
     assert 1 <= len(found) <= 4
     assert any("dog" in region.caption.words or "dogs" in region.caption.words for region in found)
     assert only_phrases([region.caption for region in found]) == [region.caption for region in found]

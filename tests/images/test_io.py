@@ -256,8 +256,8 @@ def test_an_open_image_that_is_given_stays_as_it_is() -> None:
     ("content", "reason"),
     [
         (b"", "empty"),
-        (b"hello, I am a text", "not a picture of a known format"),
-        (b"%PDF-1.7\n", "not a picture of a known format"),
+        (b"hello, I am a text", "not an image of a known format"),
+        (b"%PDF-1.7\n", "not an image of a known format"),
         (b"\x89PNG\r\n\x1a\n", "damaged or cut off"),
         (b"\xff\xd8\xff\xe0", "damaged or cut off"),
         (b"GIF89a", "damaged or cut off"),

@@ -122,7 +122,7 @@ def test_a_region_without_context_does_not_depend_on_the_rest(build: Build) -> N
 def test_training_hides_some_full_frames_and_only_training(build: Build) -> None:
     model = build(hide_context=0.5)
     features = Features(torch.ones(400, 3))
-    assert len(model.encode_images(features).unique(dim=0)) == 1
+    assert len(model.encode_images(features).round(decimals=4).unique(dim=0)) == 1
     model.train()
     kinds, counts = model.encode_images(features).round(decimals=4).unique(dim=0, return_counts=True)
     assert len(kinds) == 2

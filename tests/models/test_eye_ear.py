@@ -171,7 +171,7 @@ def test_an_embedding_of_another_network_does_not_stand_beside(
     pair: tuple[EyeEar, EyeEar, VSE], tmp_path: Path
 ) -> None:
     _, both, _ = pair
-    with pytest.raises(SeesayError, match="looks through efficientnet-lite0-64"):
+    with pytest.raises(SeesayError, match="uses the network efficientnet-lite0-64"):
         EyeEar(both.config, both.subwords, FeatureSpec("efficientnet-lite0", size=96))
     with pytest.raises(SeesayError, match="beside_dim 9"):
         EyeEar(replace(both.config, beside_dim=9), both.subwords, SPEC)

@@ -97,11 +97,11 @@ class TestPictures:
         model, features = build(), random_features()
         owner, region = torch.tensor([0, 2, 2]), torch.tensor([1, 0, 4])
         shown = torch.tensor([0, 3])
-        images, regions, some = model.encode_pictures(features, owner, region, shown)
+        images, regions, some = model.encode_for_training(features, owner, region, shown)
         torch.testing.assert_close(images, model.embed_images(features))
         torch.testing.assert_close(regions, model.encode_images(features)[owner, region])
         torch.testing.assert_close(some, model.encode_images(features)[:, shown])
-        assert model.encode_pictures(features, owner, region, shown[:0])[2].shape == (3, 0, 8)
+        assert model.encode_for_training(features, owner, region, shown[:0])[2].shape == (3, 0, 8)
 
     def test_features_of_another_network_are_refused_with_what_to_set(self, build: Build) -> None:
         with pytest.raises(SeesayError, match="7 numbers") as error:

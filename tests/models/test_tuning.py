@@ -40,7 +40,7 @@ def test_a_table_that_was_chosen_for_others_is_refused_with_its_name_and_what_to
     tuned = {"calibration": {"weights": {"colours": "ab" * 32}}}
     change(folder, calibration=CURVE, tuned=tuned)
     found = weights_digest(folder)[:12]
-    wanted = rf"config\.json: the table 'calibration' was chosen beside colours abababababab, installed is {found}"
+    wanted = rf"config\.json: the table 'calibration' was chosen with colours abababababab, installed is {found}"
     with pytest.raises(SeesayError, match=rf"{wanted}\n  try: seesay tune colours --only calibration"):
         tuned_table(find(folder), "calibration")
     assert tuned_table(find(folder), "cascade") is None  # other tables are not concerned
@@ -49,7 +49,7 @@ def test_a_table_that_was_chosen_for_others_is_refused_with_its_name_and_what_to
 def test_other_weights_that_took_part_are_checked_too(folder: Path) -> None:
     own = weights_digest(folder)
     change(folder, cascade={"k": 20}, tuned={"cascade": {"weights": {"colours": own, "vse": "cd" * 32}}})
-    with pytest.raises(SeesayError, match="'cascade' was chosen beside vse cdcdcdcdcdcd"):
+    with pytest.raises(SeesayError, match="'cascade' was chosen with vse cdcdcdcdcdcd"):
         tuned_table(find(folder), "cascade")
     change(folder, tuned={"cascade": {"weights": {"colours": own, "gone": "cd" * 32}}})
     with pytest.raises(SeesayError, match="there are no weights 'gone'"):

@@ -98,16 +98,17 @@ def test_evaluation_is_that_of_one_process(
 ) -> None:
     from seesay import data
     from seesay.data.examples import Examples
+    from seesay.evaluation.protocols import EvaluationSet
     from seesay.evaluation.retrieval import evaluate_retrieval
     from seesay.models.pretrained import load
     from seesay.scoring import score_all
 
     model, test = load(colours_run / "weights"), data.load(colours).split("test")
-    one, many = (evaluate_retrieval(model, test, spread=spread) for spread in (clusters.spread_here, cluster.map))
+    measured = EvaluationSet(test)
+    one, many = (evaluate_retrieval(model, measured, spread=spread) for spread in (clusters.spread_here, cluster.map))
     assert many.to_report() == one.to_report()
-    from seesay.evaluation.protocols import find_protocol, read_measured
 
-    source: Examples = read_measured(model, test, find_protocol("full"))
+    source: Examples = measured.read(model)
     spread = score_all(model, source, batch=3, spread=cluster.map)
     torch.testing.assert_close(spread, score_all(model, source), rtol=1e-6, atol=1e-6)
 

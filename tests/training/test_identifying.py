@@ -16,7 +16,7 @@ from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.metrics.identification import draw_trials
 from seesay.models.identifier import Identifier, IdentifierConfig
-from seesay.scoring import score_trials, similar_pictures
+from seesay.scoring import score_trials, similar_images
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.identifying import Batch, IdentifyingTask, cut_part, fit_calibration, measure_identification
 from seesay.training.recipe import Recipe
@@ -86,7 +86,7 @@ def test_a_batch_is_drawn_the_same_again_and_differently_in_the_next_epoch() -> 
 
 def test_hard_mismatches_are_similar_pictures() -> None:
     task = make_task(mismatches=2, hard=1.0, n_similar=2)
-    similar = similar_pictures(task.sources[0], 2)
+    similar = similar_images(task.sources[0], 2)
     batch = task.batch(0, 0)
     for right, *wrong in batch.images.tolist():
         assert set(wrong) <= set(similar[right].tolist())
@@ -96,7 +96,7 @@ def test_similar_pictures_are_the_nearest_and_never_the_picture_itself() -> None
     own = source(5)
     table: Any = Table(5)
     table.pooled = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9], [1.0, 0.0]])  # 0 and 4 are the same
-    similar = similar_pictures(replace(own, table=table), 2)
+    similar = similar_images(replace(own, table=table), 2)
     assert similar.shape == (5, 2)
     assert all(row not in similar[row] for row in (1, 2, 3))
     assert similar[2].tolist()[0] == 3
@@ -105,7 +105,7 @@ def test_similar_pictures_are_the_nearest_and_never_the_picture_itself() -> None
 
 def test_of_a_large_collection_a_part_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seesay.scoring.MOST_COMPARED", 5)
-    similar = similar_pictures(source(), 3)
+    similar = similar_images(source(), 3)
     assert similar.shape == (12, 3)
     assert len(np.unique(similar)) <= 5
     assert all(row not in similar[row] for row in range(12))

@@ -197,7 +197,7 @@ class TestEvaluation:
 
     def test_sentences_alone_cannot_be_measured_on(self) -> None:
         task = mixed_task()
-        with pytest.raises(ValueError, match="without pictures"):
+        with pytest.raises(ValueError, match="without images"):
             score_all(task.model, task.sources[1])
 
 

@@ -88,7 +88,7 @@ def test_an_aligner_that_sees_other_features_is_refused(
     recipe = SourceRecipe(str(things), snippets=str(aligner_run / "weights"))
     with pytest.raises(SeesayError, match="sees efficientnet-lite0-128"):
         read_snippets(recipe, FeatureSpec("efficientnet-lite0", 64))
-    with pytest.raises(SeesayError, match="are laid on images"):
+    with pytest.raises(SeesayError, match="need images"):
         read_snippets(SourceRecipe(str(things), sentences_only=True, snippets="x"), SPEC)
 
 

@@ -104,7 +104,7 @@ def test_a_photo_that_is_sent_finds_its_likes_and_is_not_kept(browser: Any, libr
 
 
 def test_a_photo_that_is_sent_goes_through_the_one_door(browser: Any) -> None:
-    for body, what in ((b"", "no photo"), (b"%PDF-1.7", "not a picture"), (png("red")[:60], "cannot open")):
+    for body, what in ((b"", "no photo"), (b"%PDF-1.7", "not an image"), (png("red")[:60], "cannot open")):
         answer = browser.post("/api/search", body)
         assert answer.status == 400
         assert what in answer.json["what"]
@@ -265,7 +265,7 @@ def test_the_status_says_what_the_library_holds(browser: Any, photos: Path, libr
 def test_files_that_cannot_be_used_are_listed_with_the_reason(browser: Any, photos: Path) -> None:
     (failure,) = browser.get("/api/failures").json
     assert failure["path"] == str(photos / "broken.jpg")
-    assert "not a picture" in failure["reason"]
+    assert "not an image" in failure["reason"]
 
 
 def test_asked_to_index_it_finds_what_is_new(browser: Any, photos: Path) -> None:

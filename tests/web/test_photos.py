@@ -98,7 +98,7 @@ def test_a_link_to_a_secret_in_its_place_is_not_followed_into_a_picture(arrow: P
     os.utime(secret, ns=(photo.mtime_ns, photo.mtime_ns))
     arrow.unlink()
     arrow.symlink_to(secret)
-    with pytest.raises(SeesayError, match="not a picture"):
+    with pytest.raises(SeesayError, match="not an image"):
         draw_photo(photo, 100)
 
 

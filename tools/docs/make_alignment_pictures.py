@@ -19,7 +19,7 @@ from seesay.drawing.overlay import Mark, Word, colour_of, draw_alignment, draw_b
 from seesay.drawing.sheets import Cell, draw_sheet, save_picture
 from seesay.engines import answering
 from seesay.evaluation.page import align_sentences
-from seesay.grounding.describing import describe_picture
+from seesay.grounding.describing import describe_image
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.images.proposals import proposals_of
@@ -75,7 +75,7 @@ def draw_descriptions(describer: Model, aligner: Model, test: Collection) -> Non
     cells = []
     for path in test.images[:N_PHOTOS]:
         picture = open_image(path)
-        found = describe_picture(describer, aligner, picture, n=4)
+        found = describe_image(describer, aligner, picture, n=4)
         marks = [Mark(region.box, region.caption.text, colour_of(place)) for place, region in enumerate(found)]
         cells.append(Cell(draw_boxes(fit(picture, 480), marks)))
     save_picture(draw_sheet(cells, 3, width=330, shape=0.95), PICTURES / "regions.jpg")

@@ -14,7 +14,7 @@ from seesay.captioning.reranking import Reranker
 from seesay.captioning.settings import Settings
 from seesay.drawing.sheets import Cell, draw_sheet, save_picture
 from seesay.evaluation.captions import features_in
-from seesay.evaluation.protocols import find_protocol, read_measured
+from seesay.evaluation.protocols import EvaluationSet
 from seesay.runtime.matching import Model
 
 N_PHOTOS = 20
@@ -24,7 +24,7 @@ def main() -> None:
     model = Model("mrnn")
     flickr8k = seesay.load_data("flickr8k")
     test = flickr8k.split("test")
-    first = read_measured(model, replace(test, items=test.items[:N_PHOTOS]), find_protocol("full"))
+    first = EvaluationSet(replace(test, items=test.items[:N_PHOTOS])).read(model)
     settings = Settings.of(model)
     reranker = Reranker.of(model, flickr8k, settings.metric)
     captions = caption_images(model, features_in(first), settings=settings, reranker=reranker)

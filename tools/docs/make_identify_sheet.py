@@ -21,7 +21,7 @@ from seesay.explainers.explaining import explain
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.models.identifier import load_identifier
-from seesay.scoring import similar_pictures
+from seesay.scoring import similar_images
 
 EVERY = 333
 OUTPUT = Path(__file__).parents[2] / "docs/pictures/identify.jpg"
@@ -31,7 +31,7 @@ def main() -> None:
     model = load_identifier(sys.argv[1] if len(sys.argv) > 1 else "identifier")
     test = seesay.load_data("flickr8k").split("test")
     source = Examples.of(test, features_of(test.images, model.feature_spec, ("pooled", "map")))
-    rivals = similar_pictures(source, 1)
+    rivals = similar_images(source, 1)
     assert source.table is not None
     sheets = []
     for number in range(EVERY // 2, len(test), EVERY):

@@ -1,1 +1,1 @@
-"""Sentences about pictures: decoding, settings, reranking by consensus."""
+"""Sentences about images: decoding, settings, reranking by consensus."""

@@ -46,7 +46,7 @@ def beam(
 
     Args:
         model: Gives the probabilities.
-        state: Before the first word, one row for each picture.
+        state: Before the first word, one row for each image.
         width: Beginnings that are kept at each step.
         n_best: Sentences to return for each row, at most `width`.
         prefix: As for `greedy`.

@@ -1,6 +1,6 @@
-"""Captions for pictures: a captioner's sentences, and their order by what people said about similar pictures.
+"""Captions for images: a captioner's sentences, and their order by what people said about similar images.
 
-Decoding gives hypotheses. Where there is a captioned collection, those that agree with the captions of a picture's
+Decoding gives hypotheses. Where there is a captioned collection, those that agree with the captions of an image's
 neighbours come first (`seesay.captioning.consensus`, m-RNN section 8); neighbours are near in the captioner's own
 refined features.
 """
@@ -26,7 +26,7 @@ from seesay.text.tokens import tokenize
 DEFAULT = "mrnn"
 """The weights that write captions where nobody chooses others."""
 AT_ONCE = 64
-"""Pictures that are decoded together: with a beam of ten some 640 rows, whose words fit into a processor's cache."""
+"""Images that are decoded together: with a beam of ten some 640 rows, whose words fit into a processor's cache."""
 
 
 def caption_images(
@@ -40,20 +40,20 @@ def caption_images(
     reranker: Reranker | None = None,
     on_progress: Progress | None = None,
 ) -> list[list[Caption]]:
-    """Write captions for pictures whose features are given.
+    """Write captions for images whose features are given.
 
     Args:
         model: Any captioner, whichever engine it runs on.
-        features: Of the pictures, in memory or as a table that is read block by block.
-        n_best: Captions for each picture; the beam is at least as wide.
+        features: Of the images, in memory or as a table that is read block by block.
+        n_best: Captions for each image; the beam is at least as wide.
         start: First words, which every caption continues.
         settings: How; those of the weights where it is not given.
         sampling: Draw captions instead of searching for the best.
         reranker: Order them by consensus.
-        on_progress: Called with the pictures that have captions, and all.
+        on_progress: Called with the images that have captions, and all.
 
     Returns:
-        For each picture its captions, the best first; drawn ones, where they are not reranked, as they were drawn.
+        For each image its captions, the best first; drawn ones, where they are not reranked, as they were drawn.
 
     Raises:
         SeesayError: `start` has a word that the model does not know.

@@ -49,25 +49,25 @@ def choose_k_m(
     ks: Sequence[int] = KS,
     ms: Sequence[int] = MS,
 ) -> Choice:
-    """Try every k and m on dev pictures; of equally good ones the smallest k, then the smallest m, is taken.
+    """Try every k and m on dev images; of equally good ones the smallest k, then the smallest m, is taken.
 
     Args:
         similarities: Of the hypotheses, with as many neighbours as the largest k.
-        hypotheses: For each picture, one sentence or more.
-        references: The pictures' own captions.
+        hypotheses: For each image, one sentence or more.
+        references: The images' own captions.
         metric: What the best hypotheses are judged by: `"cider"`, their mean CIDEr-D, or `"bleu"`, their BLEU-4.
     """
     flat, counts = _flatten(hypotheses)
     if counts.tolist() != similarities.counts.tolist() or not counts.all():
         raise SeesayError(
             f"similarities of {similarities.counts.sum()} hypotheses, and {len(flat)} hypotheses",
-            allowed="one hypothesis or more for each picture, the ones that were compared",
+            allowed="one hypothesis or more for each image, the ones that were compared",
         )
     packed = References(references)
     each = np.concatenate(oracle_scores(hypotheses, references)) if _check(metric) == "cider" else None
     figures = np.zeros((len(ks), len(ms)))
     for row, k in enumerate(ks):
-        best = _first_best(similarities.means(ms, k), similarities.counts)  # (n_pictures, len(ms))
+        best = _first_best(similarities.means(ms, k), similarities.counts)  # (n_images, len(ms))
         for column, chosen in enumerate(best.T):
             if each is not None:
                 figures[row, column] = each[chosen].mean()
@@ -78,7 +78,7 @@ def choose_k_m(
 
 
 def _first_best(scores: FloatArray, counts: IntArray) -> IntArray:
-    """(n_pictures, n) the hypothesis of each picture with the largest score, the first of several, in each column."""
+    """(n_images, n) the hypothesis of each image with the largest score, the first of several, in each column."""
     ends = np.cumsum(counts)
     places = [first + scores[first:last].argmax(0) for first, last in zip(ends - counts, ends, strict=True)]
     return np.stack(places)

@@ -1,14 +1,14 @@
-"""Consensus reranking: of several captions for a picture, prefer what people said about similar pictures.
+"""Consensus reranking: of several captions for an image, prefer what people said about similar images.
 
-m-RNN section 8 (Mao et al. 2015), after Devlin et al. 2015: take the k nearest captioned training pictures of a
-picture, compare every hypothesis with each of their captions, and rank the hypotheses by the mean of their m largest
+m-RNN section 8 (Mao et al. 2015), after Devlin et al. 2015: take the k nearest captioned training images of an
+image, compare every hypothesis with each of their captions, and rank the hypotheses by the mean of their m largest
 similarities. `choose_k_m` finds k and m on a dev split.
 
 The similarity of two sentences is CIDEr-D, as `pycocoevalcap` and the authors' released code compute it, or BLEU-4.
 BLEU is smoothed, as of two single sentences few share a 4-gram. (The released code puts the mean F1 of the n-grams
-where the paper says BLEU, and takes CIDEr's document frequencies from the pictures it is measured on: not done here.)
+where the paper says BLEU, and takes CIDEr's document frequencies from the images it is measured on: not done here.)
 
-Nothing here knows a model: pictures are vectors, hypotheses are sentences, tokenised like the captions.
+Nothing here knows a model: images are vectors, hypotheses are sentences, tokenised like the captions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Consensus:
     """The captions of a collection, to hold hypotheses against.
 
     Args:
-        captions: For each captioned picture, one sentence or more, tokenised like the hypotheses.
+        captions: For each captioned image, one sentence or more, tokenised like the hypotheses.
         metric: `"cider"` (CIDEr-D) or `"bleu"` (smoothed BLEU-4), both of single sentence pairs.
         frequencies: How rare an n-gram is, for CIDEr; the captions themselves say so where this is not given.
 
@@ -69,32 +69,32 @@ class Consensus:
     def similarities(
         self, hypotheses: Sequence[Sequence[Sentence]], neighbours: ArrayLike, *, spread: Spread = spread_here
     ) -> Similarities:
-        """Compare every hypothesis of a picture with every caption of its neighbours.
+        """Compare every hypothesis of an image with every caption of its neighbours.
 
         Args:
-            hypotheses: For each picture, any number of sentences.
-            neighbours: (n_pictures, k) indices of captioned pictures, the nearest first, as `nearest` gives them.
+            hypotheses: For each image, any number of sentences.
+            neighbours: (n_images, k) indices of captioned images, the nearest first, as `nearest` gives them.
             spread: Where they are compared, a block of hypotheses at a time: by default here (`seesay.system.cluster`).
         """
-        near = as_indices(neighbours, "neighbours", "(n_pictures, k)", self._captions.n_images)
+        near = as_indices(neighbours, "neighbours", "(n_images, k)", self._captions.n_images)
         if len(near) != len(hypotheses):
             raise SeesayError(
-                f"hypotheses of {len(hypotheses)} pictures and neighbours of {len(near)}",
-                allowed="one row of neighbours for each picture",
+                f"hypotheses of {len(hypotheses)} images and neighbours of {len(near)}",
+                allowed="one row of neighbours for each image",
             )
         n_captions = np.diff(self._captions.starts, append=len(self._captions.image_of))
         flat, counts = _flatten(hypotheses)
         n_most = int(n_captions.max())
-        values = np.full((len(flat), near.shape[1], n_most), -np.inf)  # (n_hypotheses, k, captions of one picture)
-        picture_of = np.repeat(np.arange(len(near)), counts)
-        blocks = list(_blocks(n_captions[near].sum(1)[picture_of]))
-        given = [(flat[first:last], near[picture_of[first:last]]) for first, last in blocks]
+        values = np.full((len(flat), near.shape[1], n_most), -np.inf)  # (n_hypotheses, k, captions of one image)
+        image_of = np.repeat(np.arange(len(near)), counts)
+        blocks = list(_blocks(n_captions[near].sum(1)[image_of]))
+        given = [(flat[first:last], near[image_of[first:last]]) for first, last in blocks]
         for (first, last), compared in zip(blocks, spread(lambda: self._compare, given), strict=True):
             values[first:last] = compared
         return Similarities(values, counts)
 
     def _compare(self, block: tuple[Sequence[Sentence], IntArray]) -> FloatArray:
-        """Hypotheses with the captions of the neighbours (n, k) of each: (n, k, captions of one picture)."""
+        """Hypotheses with the captions of the neighbours (n, k) of each: (n, k, captions of one image)."""
         hypotheses, near_of = block
         n_captions = np.diff(self._captions.starts, append=len(self._captions.image_of))
         slot = np.arange(int(n_captions.max()))
@@ -123,25 +123,25 @@ def _blocks(n_pairs: IntArray) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class Similarities:
-    """How similar hypotheses are to the captions of their pictures' neighbours.
+    """How similar hypotheses are to the captions of their images' neighbours.
 
     Attributes:
         values: (n_hypotheses, k, captions of one neighbour); minus infinity where a neighbour has fewer captions.
-        counts: (n_pictures,) hypotheses of each picture.
+        counts: (n_images,) hypotheses of each image.
     """
 
     values: FloatArray
     counts: IntArray
 
     def scores(self, m: int, k: int | None = None) -> list[FloatArray]:
-        """The consensus score of each hypothesis, by picture.
+        """The consensus score of each hypothesis, by image.
 
         Args:
             m: The mean is over this many of the largest similarities, or over all where there are fewer.
             k: Only the captions of this many nearest neighbours count; all where it is not given.
         """
         means = self.means([m], self.values.shape[1] if k is None else k)
-        return _by_picture(means[:, 0], self.counts)
+        return _by_image(means[:, 0], self.counts)
 
     def means(self, ms: Sequence[int], k: int) -> FloatArray:
         """(n_hypotheses, len(ms)) the scores for several m at once: sorted once, all means come from running sums."""
@@ -160,7 +160,7 @@ class Similarities:
 
 
 def rerank(items: Sequence[Sequence[Anything]], scores: Sequence[ArrayLike]) -> list[list[Anything]]:
-    """The items of each picture by falling score; equal ones keep their order, which for a beam is the model's own.
+    """The items of each image by falling score; equal ones keep their order, which for a beam is the model's own.
 
     Example:
         >>> rerank([["a", "b", "c"], ["d"]], [[1.0, 2.0, 2.0], [0.0]])
@@ -177,11 +177,11 @@ def oracle_scores(
     *,
     frequencies: DocumentFrequencies | None = None,
 ) -> list[FloatArray]:
-    """The score of each hypothesis against its picture's own references: no reranking of these hypotheses does better.
+    """The score of each hypothesis against its image's own references: no reranking of these hypotheses does better.
 
     Args:
-        hypotheses: For each picture, any number of sentences.
-        references: For each picture, one sentence or more.
+        hypotheses: For each image, any number of sentences.
+        references: For each image, one sentence or more.
         metric: `"cider"` or `"bleu"`.
         frequencies: How rare an n-gram is, for CIDEr; the references themselves say so where this is not given.
     """
@@ -193,16 +193,16 @@ def oracle_scores(
         every = np.arange(len(references))[:, None]
         similar = Consensus(references, "cider", frequencies=frequencies).similarities(hypotheses, every).values
         each = np.where(np.isfinite(similar), similar, 0.0).sum((1, 2)) / np.isfinite(similar).sum((1, 2))
-    return _by_picture(each, counts)
+    return _by_image(each, counts)
 
 
 def _flatten(hypotheses: Sequence[Sequence[Sentence]]) -> tuple[list[Sentence], IntArray]:
-    """All hypotheses one after another, and how many each picture has."""
+    """All hypotheses one after another, and how many each image has."""
     counts = np.fromiter(map(len, hypotheses), np.int64, len(hypotheses))
     return [sentence for several in hypotheses for sentence in several], counts
 
 
-def _by_picture(each: FloatArray, counts: IntArray) -> list[FloatArray]:
+def _by_image(each: FloatArray, counts: IntArray) -> list[FloatArray]:
     return np.split(each, np.cumsum(counts))[:-1]
 
 

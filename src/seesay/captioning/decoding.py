@@ -1,4 +1,4 @@
-"""Sentences out of a model that gives every next word a probability: greedy decoding and sampling.
+"""Greedy decoding and sampling of sentences, from a model that gives every next word a probability.
 
 The model is any `Stepper`; nothing here knows what it looks at. No sentence holds the unknown word, the start sign or
 padding, and none is longer than `max_length`: one that has not ended by then is cut and says so.
@@ -40,7 +40,7 @@ def greedy(
 
     Args:
         model: Gives the probabilities.
-        state: Before the first word, one row for each picture.
+        state: Before the first word, one row for each image.
         prefix: Numbers of the first words to continue from: the same for every row, or a sequence for each row.
         min_length: A sentence does not end with fewer words than this.
         max_length: A sentence that has this many words without having ended is cut.
@@ -89,7 +89,7 @@ def sample(
 
     Args:
         model: Gives the probabilities.
-        state: Before the first word, one row for each picture.
+        state: Before the first word, one row for each image.
         temperature: Below 1 likely words become likelier, above 1 less so. `log_prob` stays the model's own.
         top_k: Draw among this many likeliest words only; 0 takes all.
         seed: The same seed draws the same sentences.
@@ -107,7 +107,7 @@ def sample(
     if top_k < 0:
         raise SeesayError(f"top_k is {top_k}", allowed="1 or more, or 0 for all words")
     if n < 1:
-        raise SeesayError(f"n is {n}", allowed="1 or more sentences for each picture")
+        raise SeesayError(f"n is {n}", allowed="1 or more sentences for each image")
     n_rows = len(state[0])
     words, lengths = read_prefix(prefix, n_rows, min_length, max_length, no_repeat)
     given = words.repeat(n, 0), lengths.repeat(n)

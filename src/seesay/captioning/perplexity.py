@@ -1,4 +1,4 @@
-"""How surprised a captioner is by what people wrote."""
+"""The perplexity of people's captions under a captioner."""
 
 import math
 

@@ -8,14 +8,14 @@ from seesay.settings.doubt import Doubt
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """One sentence about a picture.
+    """One sentence about an image.
 
     Attributes:
         text: As a person would write it, but for capitals and full stop.
         words: Its tokens.
         log_prob: Natural logarithm of its probability.
         finished: Whether it ended by itself; otherwise it was cut at the maximum length.
-        consensus: Mean similarity to what people said about the picture's neighbours; None where it is not reranked.
+        consensus: Mean similarity to what people said about the image's neighbours; None where it is not reranked.
         confidence: The share of its content words that people would be expected to say, where that has been measured.
         is_unsure: Whether more of them are expected to be wrong than right.
     """

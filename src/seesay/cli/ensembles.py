@@ -1,4 +1,4 @@
-"""What commands need for several matchers together."""
+"""Ensembles on the command line."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +53,7 @@ def evaluate_together(
     """
     from seesay.catalogue.weights import find
     from seesay.evaluation.ensembles import evaluate_ensemble, score_members
+    from seesay.evaluation.protocols import EvaluationSet
     from seesay.models.ensemble import Ensemble
     from seesay.training.finishing.ensemble import choose_weights
 
@@ -67,13 +68,12 @@ def evaluate_together(
             find(name)  # a misspelt one is refused before the others have taken their time
         split = options["choose_on"] or "dev"
         dev = whole.split(split)
-        ((found, image_of),) = score_members(members, dev, on_member=lambda name: tell(split, name))
+        ((found, image_of),) = score_members(members, EvaluationSet(dev), on_member=lambda name: tell(split, name))
         ensemble = choose_weights(members, found, image_of, f"{whole.name}/{split}")
         if not options["as_json"]:
             chosen = ", ".join(f"{Path(member.name).name} {member.weight:.2f}" for member in ensemble.members)
             typer.echo(f"weights chosen on {split}: {chosen}", err=True)
     split = str(options["split"])
-    evaluation = evaluate_ensemble(
-        ensemble, measured, protocol, seed=options["seed"], on_member=lambda name: tell(split, name)
-    )
+    test = EvaluationSet(measured, protocol, options["seed"])
+    evaluation = evaluate_ensemble(ensemble, test, on_member=lambda name: tell(split, name))
     return ensemble, evaluation

@@ -14,7 +14,7 @@ from seesay.cli.research.magnitudes import magnitudes
 from seesay.cli.research.map import map
 from seesay.cli.research.train import train
 from seesay.cli.research.tune import tune
-from seesay.cli.use import library
+from seesay.cli.use import library, models
 from seesay.cli.use.caption import caption
 from seesay.cli.use.demo import demo
 from seesay.cli.use.describe import describe
@@ -24,11 +24,11 @@ from seesay.cli.use.ground import ground
 from seesay.cli.use.identify import identify
 from seesay.cli.use.index import index
 from seesay.cli.use.match import match
-from seesay.cli.use.models import models
 from seesay.cli.use.neighbours import neighbours
 from seesay.cli.use.regions import regions
 from seesay.cli.use.search import search
 from seesay.cli.use.serve import serve
+from seesay.cli.use.tag import tag
 from seesay.cli.use.words import words
 from seesay.system.extras import needing
 from seesay.system.version import VERSION
@@ -58,13 +58,14 @@ def main(
 
 
 for function in (
-    *(demo, search, serve, caption, describe, ground, identify, explain, match, regions, neighbours, map, words),
-    *(magnitudes, index, models, doctor, evaluate, train, tune, features, export),
+    *(demo, search, serve, caption, describe, ground, identify, explain, match, tag, regions, neighbours, map, words),
+    *(magnitudes, index, doctor, evaluate, train, tune, features, export),
 ):
     is_research = function.__module__.startswith("seesay.cli.research.")
     app.command()(needing("train", function) if is_research else function)
 app.add_typer(library.app, name="library")
+app.add_typer(models.app, name="models", help=join_lines(getdoc(models.models) or ""))
 app.add_typer(data.app, name="data")
-for each in (app, library.app, data.app):
+for each in (app, library.app, models.app, data.app):
     for command in each.registered_commands:
         command.help = join_lines(getdoc(command.callback) or "")

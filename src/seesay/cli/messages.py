@@ -1,4 +1,4 @@
-"""What several commands say on stderr, and of an index that was brought up to date."""
+"""Messages that several commands print."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING

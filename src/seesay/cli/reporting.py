@@ -1,4 +1,4 @@
-"""What `seesay evaluate` leaves behind: files in a folder, tables on the screen."""
+"""The output of `seesay evaluate`: files in a folder, tables on the screen."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -7,13 +7,16 @@ takes as long as a search. Everything else, help and mistakes among it, goes thr
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import typer
 
-from seesay.cli.messages import describe_error
+from seesay.cli.messages import describe_error, warn
 from seesay.cli.plain import read_plainly
 from seesay.errors import SeesayError
 from seesay.system import ranges
@@ -24,6 +27,7 @@ PLAIN = ("caption", "describe", "explain", "index", "match", "models", "search",
 ONE_THREAD = (*PLAIN, "demo", "ground", "identify", "library", "neighbours", "regions", "serve")
 """Commands whose products are of a few hundred vectors, which take longer to share among threads than to compute.
 Networks have threads of their own."""
+_PACKAGE = Path(__file__).parents[1]
 _NOBODY_READS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # what is printed goes to a closed pipe or a full disk
 _STOPPED = "seesay: stopped; what was finished is kept, the same command goes on from there"
 
@@ -33,7 +37,7 @@ def run(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     if given and given[0] in ONE_THREAD:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    with _ending():
+    with _ending(), _showing_warnings():
         _check_lengths(given)
         command = _plain_command(given)
         if command is not None:
@@ -92,6 +96,24 @@ def _ending() -> Iterator[None]:
             raise
         typer.echo("seesay: there is not enough memory for that", err=True)
         sys.exit(1)
+
+
+@contextmanager
+def _showing_warnings() -> Iterator[None]:
+    """Print warnings of seesay's own as messages; those of other packages as Python does."""
+    others = warnings.showwarning
+
+    def show(message: Any, category: Any, filename: str, *rest: Any) -> None:
+        if issubclass(category, UserWarning) and Path(filename).is_relative_to(_PACKAGE):
+            warn([str(message)])
+        else:
+            others(message, category, filename, *rest)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = others
 
 
 def _check_lengths(arguments: list[str]) -> None:

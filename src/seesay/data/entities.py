@@ -1,4 +1,4 @@
-"""Flickr30k Entities (Plummer et al. 2015): which words speak of which box.
+"""Flickr30k Entities (Plummer et al. 2015): phrases and the boxes that they refer to.
 
 `Sentences/<photo>.txt` has a caption per line with its phrases marked, `[/EN#18/people A child] in ...`;
 `Annotations/<photo>.xml` has boxes, and chains that are the scene or have no box; `train.txt`, `val.txt` and

@@ -1,7 +1,7 @@
-"""A map of pictures and sentences: what is near in the joint space is near on paper (HM-LSTM Figure 8).
+"""A map of images and sentences: what is near in the joint space is near on paper (HM-LSTM Figure 8).
 
 t-SNE (van der Maaten & Hinton 2008) lays vectors of many numbers out in the plane so that neighbours stay neighbours;
-distances across the map mean little. Every picture is joined to its own sentences by lines: short ones where the model
+distances across the map mean little. Every image is joined to its own sentences by lines: short ones where the model
 understood both.
 """
 
@@ -26,7 +26,7 @@ from seesay.system.results import check_result
 Floats = NDArray[np.float64]
 
 _SMOOTH = 2
-_TURNS = 8  # of colours: pictures next to each other in the list have different ones
+_TURNS = 8  # of colours: images next to each other in the list have different ones
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Map:
     Attributes:
         images: (n, 2).
         sentences: (m, 2).
-        owner: (m,) the picture of each sentence.
+        owner: (m,) the image of each sentence.
     """
 
     images: Floats
@@ -45,10 +45,10 @@ class Map:
 
 
 def lay_out(images: Floats, sentences: Floats, owner: Sequence[int], *, seed: int = 0) -> Map:
-    """Lay the vectors of pictures (n, D) and of their sentences (m, D) out together; the same seed gives the same map.
+    """Lay the vectors of images (n, D) and of their sentences (m, D) out together; the same seed gives the same map.
 
     Raises:
-        SeesayError: There are fewer than three things, or a sentence of no picture.
+        SeesayError: There are fewer than three things, or a sentence of no image.
     """
     from sklearn.manifold import TSNE
 
@@ -56,8 +56,8 @@ def lay_out(images: Floats, sentences: Floats, owner: Sequence[int], *, seed: in
     own = np.asarray(owner, np.int64)
     if len(vectors) < 3 or len(own) != len(sentences) or (len(own) and not 0 <= own.min() <= own.max() < len(images)):
         raise SeesayError(
-            f"a map of {len(images)} pictures and {len(sentences)} sentences, {len(own)} of which have a picture",
-            allowed="three things or more, and a picture for each sentence",
+            f"a map of {len(images)} images and {len(sentences)} sentences, {len(own)} of which have an image",
+            allowed="three things or more, and an image for each sentence",
         )
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     perplexity = min(30.0, (len(unit) - 1) / 3)
@@ -69,7 +69,7 @@ def lay_out(images: Floats, sentences: Floats, owner: Sequence[int], *, seed: in
 
 
 def mean_line(found: Map) -> tuple[float, float]:
-    """How long the lines of a map are on average, and how long they would be between a picture and any sentence.
+    """How long the lines of a map are on average, and how long they would be between an image and any sentence.
 
     Example:
         >>> found = Map(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 0.5], [1.0, 0.5]]), np.array([0, 1]))
@@ -81,10 +81,10 @@ def mean_line(found: Map) -> tuple[float, float]:
     return float(distances[found.owner, np.arange(len(found.owner))].mean()), float(distances.mean())
 
 
-def draw_map(found: Map, pictures: Sequence[Image.Image], *, width: int = 1500, thumbnail: int = 60) -> Image.Image:
-    """Draw a map: a thumbnail for each picture, a dot for each sentence, a line between what belongs together."""
-    if len(pictures) != len(found.images):
-        raise SeesayError(f"{len(pictures)} pictures for a map of {len(found.images)}", allowed="one for each place")
+def draw_map(found: Map, photos: Sequence[Image.Image], *, width: int = 1500, thumbnail: int = 60) -> Image.Image:
+    """Draw a map: a thumbnail for each image, a dot for each sentence, a line between what belongs together."""
+    if len(photos) != len(found.images):
+        raise SeesayError(f"{len(photos)} photos for a map of {len(found.images)}", allowed="one for each place")
     height = round(0.72 * width)
     margin = 0.75 * thumbnail
     scale = np.array([width - 2 * margin, height - 2 * margin])
@@ -98,18 +98,18 @@ def draw_map(found: Map, pictures: Sequence[Image.Image], *, width: int = 1500, 
         radius = 4.2 * _SMOOTH
         pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=(*colour_of(int(owner) % _TURNS), 255))
     sheet = sheet.resize((width, height), Image.Resampling.LANCZOS)
-    for number, ((x, y), picture) in enumerate(zip(images, pictures, strict=True)):
+    for number, ((x, y), photo) in enumerate(zip(images, photos, strict=True)):
         corner = (round(x - thumbnail / 2), round(y - thumbnail / 2))
         frame = (thumbnail + 6, thumbnail + 6)
         sheet.paste(colour_of(number % _TURNS), (corner[0] - 3, corner[1] - 3), _rounded(frame, 9))
-        small = ImageOps.fit(picture.convert("RGB"), (thumbnail, thumbnail), Image.Resampling.LANCZOS)
+        small = ImageOps.fit(photo.convert("RGB"), (thumbnail, thumbnail), Image.Resampling.LANCZOS)
         sheet.paste(small, corner, _rounded(small.size, 7))
     return sheet
 
 
 def write_map(
     found: Map,
-    pictures: Sequence[Image.Image],
+    photos: Sequence[Image.Image],
     names: Sequence[str],
     sentences: Sequence[str],
     path: Path,
@@ -122,14 +122,14 @@ def write_map(
         {
             "name": name,
             "at": [round(float(part), 4) for part in place],
-            "picture": _data_address(picture, thumbnail),
+            "picture": _data_address(photo, thumbnail),
             "colour": "#{:02x}{:02x}{:02x}".format(*colour_of(number % _TURNS)),
             "sentences": [
                 {"text": sentences[text], "at": [round(float(part), 4) for part in found.sentences[text]]}
                 for text in np.flatnonzero(found.owner == number).tolist()
             ],
         }
-        for number, (name, place, picture) in enumerate(zip(names, found.images, pictures, strict=True))
+        for number, (name, place, photo) in enumerate(zip(names, found.images, photos, strict=True))
     ]
     page = files("seesay.drawing").joinpath("static", "map.html").read_text(encoding="utf-8")
     about = json.dumps({"title": title, "pictures": rows}, ensure_ascii=False, separators=(",", ":"))
@@ -139,8 +139,8 @@ def write_map(
         temporary.write_text(page.replace("/* the map */ null", about), encoding="utf-8")
 
 
-def _data_address(picture: Image.Image, side: int) -> str:
-    small = picture.convert("RGB")
+def _data_address(photo: Image.Image, side: int) -> str:
+    small = photo.convert("RGB")
     small.thumbnail((side, side), Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
     small.save(buffer, format="JPEG", quality=82, optimize=True)

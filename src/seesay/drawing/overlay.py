@@ -1,7 +1,7 @@
-"""The one way seesay draws on pictures: boxes with labels, sentences with coloured words, heat maps.
+"""The one way seesay draws on images: boxes with labels, sentences with coloured words, heat maps.
 
-Everything takes a picture and gives a larger or equal one; nothing that is passed in is changed. Boxes are left, top,
-right, bottom as fractions of the picture. Lines and letters are drawn at three times their size and then shrunk, so
+Everything takes an image and gives a larger or equal one; nothing that is passed in is changed. Boxes are left, top,
+right, bottom as fractions of the image. Lines and letters are drawn at three times their size and then shrunk, so
 that they are smooth on small photos too.
 """
 
@@ -37,7 +37,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a sentence to draw: coloured where it has a place in the picture, faint where it has none."""
+    """A word of a sentence to draw: coloured where it has a place in the image, faint where it has none."""
 
     text: str
     colour: Colour | None = None
@@ -54,7 +54,7 @@ def colour_of(place: int) -> Colour:
 
 
 def fit(image: Image.Image, side: int = 640) -> Image.Image:
-    """The picture as RGB, resized so that its longer side has `side` pixels."""
+    """The image as RGB, resized so that its longer side has `side` pixels."""
     scale = side / max(image.size)
     size = tuple(max(1, round(edge * scale)) for edge in image.size)
     return image.convert("RGB").resize((size[0], size[1]), Image.Resampling.LANCZOS)
@@ -121,7 +121,7 @@ def draw_sentence(words: Sequence[Word], width: int, *, size: int = 20) -> Image
 
 
 def draw_alignment(image: Image.Image, marks: Sequence[Mark], words: Sequence[Word], *, side: int = 640) -> Image.Image:
-    """A picture with its boxes, and under it the sentence whose words have the colours of the boxes."""
+    """An image with its boxes, and under it the sentence whose words have the colours of the boxes."""
     picture = draw_boxes(fit(image, side), marks)
     if not words:
         return picture
@@ -134,12 +134,12 @@ def draw_alignment(image: Image.Image, marks: Sequence[Mark], words: Sequence[Wo
 
 
 def draw_heat(image: Image.Image, heat: ArrayLike, *, strength: float = 0.8) -> Image.Image:
-    """Lay a heat map over a picture: where it is cold the picture turns pale and grey, where it is hot it glows.
+    """Lay a heat map over an image: where it is cold the image turns pale and grey, where it is hot it glows.
 
     Args:
-        image: Any picture.
-        heat: (rows, columns) numbers from 0 to 1; they are spread smoothly over the picture.
-        strength: How much of the colour covers the picture where it is hottest.
+        image: Any image.
+        heat: (rows, columns) numbers from 0 to 1; they are spread smoothly over the image.
+        strength: How much of the colour covers the image where it is hottest.
     """
     values = np.asarray(heat, np.float32)
     if values.ndim != 2 or not values.size or not np.isfinite(values).all():
@@ -174,7 +174,7 @@ def _area(box: Box) -> float:
 
 
 def _corners(box: Box, width: int, height: int, line: float) -> tuple[float, float, float, float]:
-    """The outer edges of a box's line, in pixels, inside the picture."""
+    """The outer edges of a box's line, in pixels, inside the image."""
     left, top, right, bottom = (float(edge) for edge in box)
     if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
         raise SeesayError(f"a box at {left:g}, {top:g}, {right:g}, {bottom:g}", allowed="0 to 1, with some area")

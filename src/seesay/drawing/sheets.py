@@ -1,4 +1,4 @@
-"""Sheets of photos with words: captions under pictures, neighbours in rows, hypotheses beside a picture.
+"""Sheets of photos with words: captions under photos, neighbours in rows, hypotheses beside a photo.
 
 A sheet is a grid of equally wide cells on white paper. Photos keep their shape on a pale tile, which a photo of almost
 the same shape fills; text is wrapped to the cell and ends with dots where it has too many lines, so that none is ever

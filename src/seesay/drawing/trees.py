@@ -1,4 +1,4 @@
-"""Pictures of sentences as trees, beside the regions that their phrases speak of (HM-LSTM Figure 7).
+"""Sentences drawn as trees, next to the regions of their phrases (HM-LSTM Figure 7).
 
 A tree lies on its side: the words stand below each other at the right, the sentence's root is at the left. So a tree of
 any sentence is as high as the sentence has words, and fits beside a photo.
@@ -71,13 +71,13 @@ def draw_tree(tree: Tree, colours: Mapping[int, Colour] | None = None, *, size: 
 def draw_correspondences(
     image: Image.Image, tree: Tree, boxes: Mapping[int, Box], *, side: int = 560, size: int = 18
 ) -> Image.Image:
-    """A picture with a box for each of some phrases, and beside it the sentence's tree in which they have its colour.
+    """An image with a box for each of some phrases, and beside it the sentence's tree in which they have its colour.
 
     Args:
-        image: Any picture.
+        image: Any image.
         tree: Of the sentence.
         boxes: By the number of the phrase's node in `tree.nodes()`; the first has the first colour.
-        side: Pixels of the picture's longer side.
+        side: Pixels of the image's longer side.
         size: Of the letters of the tree.
     """
     nodes = list(tree.nodes())

@@ -19,14 +19,15 @@ from seesay.catalogue.weights import Weights
 from seesay.errors import SeesayError
 from seesay.excitation.match import match_saliency
 from seesay.images.arrays import Floats, ImageFeatures
+from seesay.images.evidence import Looked, Saliency
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
 from seesay.layers.sequences import Sequences
-from seesay.models.base import Matcher, Picture, without_dropout
+from seesay.models.base import ImageLike, Matcher, without_dropout
 from seesay.models.identifier import Identifier
 from seesay.models.pretrained import load
 from seesay.runtime.matching import Model
-from seesay.runtime.protocol import Answering, Looked, Saliency, State, Texts
+from seesay.runtime.protocol import Answering, State, Texts
 from seesay.text.tokenizer import Tokenizer
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary
@@ -114,7 +115,7 @@ class TorchModel:
             return isinstance(self.model, Identifier)
         return hasattr(self.model, _METHODS.get(verb, verb))
 
-    def features(self, images: Sequence[Picture]) -> ImageFeatures:
+    def features(self, images: Sequence[ImageLike]) -> ImageFeatures:
         return self.model.features(images).to_arrays()
 
     def encode_images(self, features: ImageFeatures) -> Floats:
@@ -141,11 +142,11 @@ class TorchModel:
             return seen, self._ask("embed_texts", sentences)
         return self.encode_images(features), self.encode_texts(sentences)
 
-    def look(self, images: Floats, texts: Texts) -> Looked:
+    def look(self, images: Floats, texts: Texts) -> Looked[Floats]:
         looked = self._ask("look", _tensor(images), _read(texts))
         return Looked(*(part.numpy() for part in (looked.scores, looked.regions, looked.words)))
 
-    def saliency(self, features: ImageFeatures, sentences: Sequence[str], *, contrastive: bool) -> Saliency:
+    def saliency(self, features: ImageFeatures, sentences: Sequence[str], *, contrastive: bool) -> Saliency[Floats]:
         if not isinstance(self.model, Identifier):
             raise SeesayError(f"{self.name} gives no probability of a match", hint="seesay models")
         found = match_saliency(self.model, Features.of_arrays(features), sentences, contrastive=contrastive)

@@ -1,7 +1,7 @@
-"""Does sm-LSTM look where the words that it reads are? Measured on the boxes of Flickr30k Entities.
+"""Does sm-LSTM attend to the regions of its most attended words? Measured on the boxes of Flickr30k Entities.
 
 At each step the most salient words of a sentence that lie in a boxed phrase are taken, and the peak of the step's map
-has to lie in one of that phrase's boxes (the pointing game). Beside it stands the centre of the picture for the same
+has to lie in one of that phrase's boxes (the pointing game). Beside it stands the centre of the image for the same
 phrases. Nothing learned from the boxes.
 
 Whether attention selects at all is measured by its entropy, by how alike the maps of two steps are, and by what
@@ -34,7 +34,7 @@ from seesay.system.progress import Progress
 N_RANKED = 200
 """Photos among which attention is replaced: 200,000 pairs, three times."""
 N_WORDS = 2
-"""Words of a step that count, as many as the paper's pictures show."""
+"""Words of a step that count, as many as the paper's figures show."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Attended:
 
     Attributes:
         pointing: (T,) percent of the attended words whose place the step looks at.
-        centre: (T,) percent of the same words whose place is in the middle of the picture.
+        centre: (T,) percent of the same words whose place is in the middle of the image.
         n_words: (T,) attended words that have a box.
         boxed: (T,) percent of the attended words that have one.
-        maps: (T, h, w) the mean map of each step, over all sentences with their own pictures (Figure 6).
+        maps: (T, h, w) the mean map of each step, over all sentences with their own images (Figure 6).
         change: (T - 1,) how far each step's map is from the one before, from 0 to 1: half the sum of differences.
     """
 
@@ -161,13 +161,13 @@ def _correlations(weights: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray
 def evaluate_attention(
     model: SMLSTM, collection: Collection, *, store: Path | None = None, on_progress: Progress | None = None
 ) -> Attended:
-    """Look at every sentence of a collection with its own picture.
+    """Look at every sentence of a collection with its own image.
 
     Args:
         model: With a variant that attends.
         collection: One split, to which `seesay.data.entities.attach` gave boxes.
         store: The folder of the feature store, where it is not the user's own.
-        on_progress: Called with the pictures that are done, and all.
+        on_progress: Called with the images that are done, and all.
 
     Raises:
         SeesayError: The variant does not attend, or no phrase has a box.

@@ -1,8 +1,7 @@
-"""How well a captioner writes: the perplexity of what people wrote, and its own captions beside theirs."""
+"""How well a captioner writes: the perplexity of people's captions, and the metrics of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from seesay.captioning.bank import features_in, references_of
@@ -13,11 +12,10 @@ from seesay.data import Collection
 from seesay.data.examples import read_split
 from seesay.engines import answering
 from seesay.errors import SeesayError
-from seesay.evaluation.protocols import Protocol, find_protocol, read_measured, timed
+from seesay.evaluation.protocols import EvaluationSet, Protocol, timed
 from seesay.metrics.captions import CaptionReport, caption_report
 from seesay.models.base import Captioner, Weights
 from seesay.runtime.protocol import Answering
-from seesay.system.progress import Progress
 from seesay.text.tokens import tokenize
 
 
@@ -50,47 +48,38 @@ class CaptionEvaluation:
 
 def evaluate_captions(
     model: Captioner | Answering,
-    collection: Collection,
-    protocol: str = "full",
+    measured: EvaluationSet,
     *,
-    seed: int | None = None,
     settings: Settings | None = None,
     training: list[str] | None = None,
     meteor: bool | None = None,
-    store: Path | None = None,
-    on_progress: Progress | None = None,
 ) -> CaptionEvaluation:
-    """Caption every picture and measure the captions against all of its sentences.
+    """Caption every image and measure the captions against all of its sentences.
 
     Args:
-        model: Any captioner; its features are taken from the store and computed where the store does not hold them.
-        collection: The images to measure on, one split of a collection.
-        protocol: As for retrieval; the images of all folds are measured together.
-        seed: Draws the images of a protocol at random; None takes them in their order.
+        model: Any captioner.
+        measured: The images of all folds are measured together.
         settings: How captions are written; as the weights say where it is not given. Nothing is reranked.
         training: What the captioner learned from (see `training_sentences`), for the share of captions that are novel.
         meteor: See `seesay.metrics.captions.caption_report`.
-        store: The folder of the feature store, where it is not the user's own.
-        on_progress: Called with the pictures that have features and all, then with those that have captions.
     """
-    wanted = find_protocol(protocol)
     answers = answering(model)
     settings = settings or Settings.of(answers)
     seconds: dict[str, float] = {}
     with timed("features", seconds):
-        source = read_measured(answers, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+        source = measured.read(answers)
     with timed("perplexity", seconds):
         perplexity = measure_perplexity(answers, source)
     with timed("captions", seconds):
-        written = caption_images(answers, features_in(source), settings=settings, on_progress=on_progress)
+        written = caption_images(answers, features_in(source), settings=settings, on_progress=measured.on_progress)
     best = [several[0] for several in written]
     with timed("metrics", seconds):
         known = None if training is None else [tokenize(sentence) for sentence in training]
         words = [caption.words for caption in best]
         figures = caption_report(words, references_of(source), perplexity=perplexity, training=known, meteor=meteor)
     texts = {item.name: caption.text for item, caption in zip(source.collection.items, best, strict=True)}
-    counts = len(source.collection), len(source.sentences)
-    return CaptionEvaluation(wanted, seed, figures, describe_decoding(settings), texts, *counts, seconds)
+    counts, how = (len(source.collection), len(source.sentences)), describe_decoding(settings)
+    return CaptionEvaluation(measured.rules, measured.seed, figures, how, texts, *counts, seconds)
 
 
 def rounded(figures: Mapping[str, Any]) -> dict[str, float | None]:

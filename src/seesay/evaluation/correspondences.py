@@ -3,9 +3,9 @@
 The paper had 2,000 of them judged by people, of which 82 % were called correct. Here the boxes of Flickr30k Entities
 judge: a noun phrase of a training sentence that people marked, to the word, is correct where the region chosen for it
 overlaps a box of its chain by half (IoU ≥ 0.5). Milder rules stand beside it: IoU ≥ 0.3, and the region's centre inside
-a box. Beside the model stand a region chosen blindly, the whole picture, and the upper bound: the share of phrases for
-which any of the regions would have been correct. A phrase names a part of a picture: with `parts_only` it chooses among
-the regions other than the whole picture.
+a box. Beside the model stand a region chosen blindly, the whole image, and the upper bound: the share of phrases for
+which any of the regions would have been correct. A phrase names a part of an image: with `parts_only` it chooses among
+the regions other than the whole image.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class CorrespondenceReport:
         correct: Of the model.
         correct_30: Of the model, where an overlap of 0.3 is enough.
         centred: Phrases with the centre of their region inside one of their boxes.
-        whole_chosen: Phrases for which the model chooses the whole picture.
+        whole_chosen: Phrases for which the model chooses the whole image.
         confident: Of the half of its correspondences that it is surer of.
         random, whole, upper_bound: Of other choices among the same regions.
         n_phrases: Marked phrases that are noun phrases of a tree.
@@ -85,11 +85,11 @@ def judge_correspondences(
     """Find the correspondences of a collection's sentences and compare them with its boxes.
 
     Args:
-        collection: Pictures with boxes and phrases (`seesay.data.entities.attach`).
+        collection: Images with boxes and phrases (`seesay.data.entities.attach`).
         table: Their features, with the model's outputs.
-        maps: The same pictures with their maps, where regions are to be chosen by heat (`find_correspondences`).
+        maps: The same images with their maps, where regions are to be chosen by heat (`find_correspondences`).
         threshold: The least IoU that is correct.
-        parts_only: Leave out the whole picture, for the model and for who chooses blindly alike.
+        parts_only: Leave out the whole image, for the model and for who chooses blindly alike.
     """
     phrases = boxed_phrases(collection)
     source = Examples.of(collection, table)
@@ -134,20 +134,20 @@ def judge_correspondences(
 
 @torch.inference_mode()
 def match_phrases(model: HMLSTM, features: Features, sentence: str) -> dict[int, NDArray[np.float32]]:
-    """The region of one picture for each noun phrase of a sentence, as `draw_correspondences` takes them.
+    """The region of one image for each noun phrase of a sentence, as `draw_correspondences` takes them.
 
     Args:
         model: Whose regions are chosen from, as its configuration says.
-        features: Of one picture, with its map where the model chooses by heat.
+        features: Of one image, with its map where the model chooses by heat.
         sentence: Any; its noun phrases are numbered as the nodes of `seesay.text.trees.parse`.
     """
     if len(features) != 1:
-        raise ValueError(f"phrases are matched in one picture, not in {len(features)}")
+        raise ValueError(f"phrases are matched in one image, not in {len(features)}")
     with without_dropout(model):
         phrases = model.encode_trees([sentence]).phrases
-        picture = torch.zeros(len(phrases), dtype=torch.int64)
+        owner = torch.zeros(len(phrases), dtype=torch.int64)
         maps = features if model.config.match == "heat" else None
-        chosen, _ = choose_regions(model, model.encode_images(features), phrases, picture, maps)
+        chosen, _ = choose_regions(model, model.encode_images(features), phrases, owner, maps)
     (reading,) = model.read([sentence])
     return {int(node): model.boxes[int(region)] for node, region in zip(reading.nouns, chosen, strict=True)}
 

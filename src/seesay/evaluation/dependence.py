@@ -1,4 +1,4 @@
-"""Is an explanation about the sentence? How alike the maps of a photo's own and of foreign sentences are.
+"""Does an explanation depend on the sentence? The correlation of maps of a photo's own and of other sentences.
 
 A map that stays the same whatever is said, such as the brightness of the photo, may point well and explains nothing:
 its correlation is 1. Beside pointing, which a bright map can win, this says how far the words matter.

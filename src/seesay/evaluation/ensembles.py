@@ -1,17 +1,15 @@
-"""What matchers reach together, measured as one matcher is."""
+"""Retrieval by an ensemble of matchers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from seesay.data import Collection
-from seesay.evaluation.protocols import divide, find_protocol, read_measured, timed
+from seesay.evaluation.protocols import EvaluationSet, divide, timed
 from seesay.evaluation.report import describe_model
 from seesay.evaluation.retrieval import Evaluation, rank_folds
 from seesay.models.ensemble import Ensemble, Scored
@@ -34,11 +32,8 @@ def describe_ensemble(ensemble: Ensemble) -> dict[str, Any]:
 
 def score_members(
     names: Sequence[str],
-    collection: Collection,
-    protocol: str = "full",
+    measured: EvaluationSet,
     *,
-    seed: int | None = None,
-    store: Path | None = None,
     on_member: Callable[[str], None] | None = None,
 ) -> list[tuple[list[Scored], NDArray[np.int64]]]:
     """What every member predicts for every fold: for each fold that of all members, and the texts' images.
@@ -46,14 +41,12 @@ def score_members(
     Args:
         on_member: Told each member's name before its turn.
     """
-    wanted = find_protocol(protocol)
     found: list[tuple[list[Scored], NDArray[np.int64]]] = []
     for name in names:
         model = load(name)
         if on_member:
             on_member(name)
-        whole = read_measured(model, collection, wanted, seed=seed, store=store)
-        for place, source in enumerate(divide(whole, wanted.n_folds)):
+        for place, source in enumerate(divide(measured.read(model), measured.rules.n_folds)):
             if place == len(found):
                 found.append(([], source.image_of))
             with torch.inference_mode():
@@ -63,18 +56,15 @@ def score_members(
 
 def evaluate_ensemble(
     ensemble: Ensemble,
-    collection: Collection,
-    protocol: str = "full",
+    measured: EvaluationSet,
     *,
-    seed: int | None = None,
-    store: Path | None = None,
     on_member: Callable[[str], None] | None = None,
 ) -> Evaluation:
-    """Measure an ensemble as `seesay.evaluation.protocols.evaluate_retrieval` measures one matcher."""
+    """Measure an ensemble as `seesay.evaluation.retrieval.evaluate_retrieval` measures one matcher."""
     seconds: dict[str, float] = {}
     names = [member.name for member in ensemble.members]
     with timed("scores", seconds):
-        folds = score_members(names, collection, protocol, seed=seed, store=store, on_member=on_member)
+        folds = score_members(names, measured, on_member=on_member)
     n_images, n_sentences = (sum(found[0].scores.shape[side] for found, _ in folds) for side in (0, 1))
     joined = ((partial(ensemble.join, found), image_of) for found, image_of in folds)
-    return rank_folds(joined, find_protocol(protocol), seed, n_images, n_sentences, seconds)
+    return rank_folds(joined, measured.rules, measured.seed, n_images, n_sentences, seconds)

@@ -1,4 +1,4 @@
-"""Gradients as explanations: the baselines beside which explainers are measured.
+"""Gradients as explanations: the baselines of explainers.
 
 Any model whose score can be differentiated has them. The image's vector has to be the mean of its map: only then does
 the map have a gradient.

@@ -1,23 +1,21 @@
-"""Does a phrase find its place in the picture? Measured on the boxes of Flickr30k Entities, from which nothing learned.
+"""Grounding of phrases, measured on the boxes of Flickr30k Entities, which no model was trained on.
 
 Two games over the same phrases: the point where the model looks has to lie in one of the phrase's boxes (the pointing
 game), and the box that it draws has to overlap the phrase's box, or the box around all of them, by half (IoU ≥ 0.5, the
-protocol of Flickr30k Entities). Beside the model stand answers that look at no word: the centre of the picture, all of
+protocol of Flickr30k Entities). Beside the model stand answers that look at no word: the centre of the image, all of
 it, and a region chosen blindly among the proposals. No choice among the proposals can do better than the upper bound.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.data import Collection
 from seesay.engines import answering
 from seesay.errors import SeesayError
-from seesay.evaluation.protocols import Protocol, find_protocol, take_measured, timed
+from seesay.evaluation.protocols import EvaluationSet, Protocol, timed
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases, phrase_vectors
 from seesay.grounding.heat import Floats, Scores, box_overlaps, heat_maps, point_at
 from seesay.grounding.tuned import grounding_of
@@ -28,7 +26,6 @@ from seesay.images.regions import Boxes
 from seesay.metrics.grounding import GroundingReport, box_accuracy, box_iou, pointing_game
 from seesay.models.aligner import Aligner
 from seesay.runtime.protocol import Answering
-from seesay.system.progress import Progress
 
 PROPOSALS = "search-100"
 
@@ -38,7 +35,7 @@ class GroundingEvaluation:
     """What a model reached, and what others reach on the same phrases.
 
     Attributes:
-        rows: `model`, `centre` (and the whole picture as its box), `random region`; in percent.
+        rows: `model`, `centre` (and the whole image as its box), `random region`; in percent.
         upper_bound: Percent of the phrases whose box is among the proposals.
         by_kind: The model's figures for each kind of phrase, with their number.
         n_boxed: Images that have boxed phrases; of the others, which `n_images` counts too, nothing is asked.
@@ -79,39 +76,30 @@ class GroundingEvaluation:
 
 def evaluate_grounding(
     model: Aligner | Answering,
-    collection: Collection,
-    protocol: str = "full",
+    measured: EvaluationSet,
     *,
-    seed: int | None = None,
     proposals: str = PROPOSALS,
     reading: str = "phrase",
-    store: Path | None = None,
-    on_progress: Progress | None = None,
 ) -> GroundingEvaluation:
     """Measure how well a model finds what phrases speak of.
 
     Args:
         model: Any matcher that knows regions.
-        collection: Pictures with boxes and phrases (`seesay.data.entities.attach`).
-        protocol: One of `seesay.evaluation.protocols.PROTOCOLS`: which of the pictures are asked about.
-        seed: Draws the images of a protocol at random; None takes them in their order.
+        measured: Images with boxes and phrases (`seesay.data.entities.attach`).
         proposals: Regions to choose a box from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
         reading: Read a `phrase` alone, or as part of its `sentence`.
-        store: The folder of the feature store, where it is not the user's own.
-        on_progress: Called with the pictures that are done, and all, first for features and then for proposals.
     """
-    wanted = find_protocol(protocol)
-    collection = take_measured(collection, wanted, seed)
+    collection, store, on_progress = measured.take(), measured.store, measured.on_progress
     phrases = boxed_phrases(collection)
     if not phrases:
         raise SeesayError(
             f"no phrase of {collection.name} has a box", hint="--entities with the folder of Flickr30k Entities"
         )
-    pictured = sorted({phrase.item for phrase in phrases})
-    paths = [path for number in pictured if (path := collection.items[number].image)]
-    if len(paths) < len(pictured):
+    boxed = sorted({phrase.item for phrase in phrases})
+    paths = [path for number in boxed if (path := collection.items[number].image)]
+    if len(paths) < len(boxed):
         raise SeesayError(
-            f"{len(pictured) - len(paths):,} of {len(pictured):,} pictures with boxes are missing",
+            f"{len(boxed) - len(paths):,} of {len(boxed):,} images with boxes are missing",
             hint=f"seesay data check {collection.root}",
         )
     seconds: dict[str, float] = {}
@@ -119,21 +107,21 @@ def evaluate_grounding(
         table = features_of(paths, model.feature_spec, ("pooled", "map"), root=store, on_progress=on_progress)
     with timed("proposals", seconds):
         regions = proposals_of(paths, proposals, root=store, on_progress=on_progress)
-    of_item = {number: place for place, number in enumerate(pictured)}
+    of_item = {number: place for place, number in enumerate(boxed)}
     places = np.array([of_item[phrase.item] for phrase in phrases])
     points, drawn = np.zeros((len(phrases), 2)), np.zeros((len(phrases), 4))
     answers = answering(model)
     with timed("answers", seconds):
         vectors = phrase_vectors(answers, collection, phrases, reading)
-        for place in range(len(pictured)):
+        for place in range(len(boxed)):
             own = np.flatnonzero(places == place)
             points[own], drawn[own] = answer(answers, table.arrays([place]), regions[place], vectors[own])
     truth = [phrase.boxes for phrase in phrases]
     centre, whole = np.full((len(phrases), 2), 0.5), np.tile([0.0, 0.0, 1.0, 1.0], (len(phrases), 1))
     chance, bound = _blind([regions[place] for place in places], truth)
     return GroundingEvaluation(
-        protocol=wanted,
-        seed=seed,
+        protocol=measured.rules,
+        seed=measured.seed,
         rows={
             "model": _report(points, drawn, truth),
             "centre": _report(centre, whole, truth),
@@ -142,7 +130,7 @@ def evaluate_grounding(
         upper_bound=bound,
         by_kind=_by_kind(phrases, points, drawn),
         n_phrases=len(phrases),
-        n_boxed=len(pictured),
+        n_boxed=len(boxed),
         n_images=len(collection),
         n_sentences=len(collection.sentences),
         proposals=proposals,

@@ -12,7 +12,6 @@ plain means of GloVe (`plain`), and the same baseline with a caption that a pers
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,20 +20,18 @@ from numpy.typing import ArrayLike, NDArray
 from seesay.captioning.bank import features_in
 from seesay.captioning.captions import caption_images
 from seesay.captioning.settings import Settings
-from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.engines import answering
 from seesay.evaluation import protocols
 from seesay.evaluation.captions import describe_decoding, training_collections
-from seesay.evaluation.protocols import find_protocol, read_measured, timed
+from seesay.evaluation.protocols import EvaluationSet, timed
 from seesay.evaluation.reliability import CalibrationReport, calibration_of, trial_logits
 from seesay.images.extraction import features_of
 from seesay.metrics.identification import N_TRIALS, Trials, draw_trials, identification_accuracy
 from seesay.metrics.neighbours import cosines
 from seesay.models.base import Matcher
 from seesay.runtime.protocol import Answering
-from seesay.scoring import score_all, similar_pictures
-from seesay.system.progress import Progress
+from seesay.scoring import score_all, similar_images
 from seesay.text.function_words import FUNCTION_WORDS
 from seesay.text.learned_vectors import learn_vectors
 from seesay.text.tokens import tokenize
@@ -49,9 +46,9 @@ class Game:
     """One way to draw trials.
 
     Attributes:
-        n_candidates: Pictures to choose from.
+        n_candidates: Images to choose from.
         n_trials: How many are drawn.
-        alike: Whether the others are the nearest neighbours of the right picture instead of any.
+        alike: Whether the others are the nearest neighbours of the right image instead of any.
     """
 
     name: str
@@ -70,9 +67,9 @@ GAMES = (
 
 
 def draw_games(source: Examples, games: Sequence[Game] = GAMES, *, seed: int = 0) -> dict[str, Trials]:
-    """The trials of every game on one split; those that need more pictures than there are, are left out."""
+    """The trials of every game on one split; those that need more images than there are, are left out."""
     most = max((game.n_candidates for game in games if game.alike), default=0)
-    rivals = similar_pictures(source, most - 1) if most else None
+    rivals = similar_images(source, most - 1) if most else None
     return {
         game.name: draw_trials(
             source.image_of, game.n_trials, game.n_candidates, seed=seed, rivals=rivals if game.alike else None
@@ -93,7 +90,7 @@ def answer_with(model: Answering, source: Examples) -> Answer:
 
 
 def answer_from(scores: ArrayLike) -> Answer:
-    """The answers of whoever has scored every picture with every sentence: (n_images, n_texts)."""
+    """The answers of whoever has scored every image with every sentence: (n_images, n_texts)."""
     matrix = np.asarray(scores)
     return lambda trials: matrix[trials.images, trials.texts[:, None]]
 
@@ -132,10 +129,10 @@ class Reading:
 def caption_scores(
     captions: Sequence[str], sentences: Sequence[str], reading: WordVectors | Reading
 ) -> NDArray[np.float64]:
-    """The paper's baseline: cosine of the mean word vectors of a picture's caption and of a query.
+    """The paper's baseline: cosine of the mean word vectors of an image's caption and of a query.
 
     Args:
-        captions: One for each picture, written by a captioner.
+        captions: One for each image, written by a captioner.
         sentences: The queries.
         reading: How sentences become vectors; of vectors alone the plain mean is taken.
 
@@ -152,13 +149,13 @@ def caption_scores(
 
 
 def person_scores(source: Examples, reading: Reading) -> NDArray[np.float64]:
-    """The baseline with captions that people wrote: of each picture its first sentence, and where that is asked, its
+    """The baseline with captions that people wrote: of each image its first sentence, and where that is asked, its
     second: (n_images, n_texts).
     """
     own = [item.sentences for item in source.collection.items]
     scores = caption_scores([sentences[0] for sentences in own], source.sentences, reading)
     seconds = reading.read([sentences[1] for sentences in own])
-    firsts = np.flatnonzero(np.diff(source.image_of, prepend=-1))  # sentences stand picture after picture
+    firsts = np.flatnonzero(np.diff(source.image_of, prepend=-1))  # sentences stand image after image
     queries = reading.read([source.sentences[text] for text in firsts])
     scores[source.image_of[firsts], firsts] = cosines(seconds, queries)[source.image_of[firsts], np.arange(len(firsts))]
     return scores
@@ -201,27 +198,21 @@ class IdentificationEvaluation:
 
 def evaluate_identification(
     model: Matcher | Answering,
-    collection: Collection,
-    protocol: str = "full",
+    measured: EvaluationSet,
     *,
-    seed: int | None = None,
     beam: int | None = None,
-    store: Path | None = None,
-    on_progress: Progress | None = None,
 ) -> IdentificationEvaluation:
     """Play every game with any matcher; a captioner answers as the paper's baseline does.
 
     Args:
         beam: Width of the beam by which a captioner writes; else as its weights say.
-        on_progress: Called with the images that have features, and all.
     """
-    wanted = find_protocol(protocol)
     answers = answering(model)
     seconds: dict[str, float] = {}
     with timed("features", seconds):
-        source = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+        source = measured.read(model)
         # Look-alikes are those of the network, whatever else a model looks at: the trials are the same for all on it.
-        pooled = features_of(source.collection.images, model.feature_spec, ("pooled",), root=store)
+        pooled = features_of(source.collection.images, model.feature_spec, ("pooled",), root=measured.store)
     games = draw_games(Examples.of(source.collection, pooled))
     baseline: dict[str, Any] = {}
     with timed("answers", seconds):
@@ -231,8 +222,8 @@ def evaluate_identification(
             answer = answer_with(answers, source) if answers.can("saliency") else answer_from(_score_all(model, source))
             accuracy = play(answer, games)
     return IdentificationEvaluation(
-        protocol=wanted,
-        seed=seed,
+        protocol=measured.rules,
+        seed=measured.seed,
         accuracy=accuracy,
         n_trials={name: len(trials) for name, trials in games.items()},
         baseline=baseline,

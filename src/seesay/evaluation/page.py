@@ -1,7 +1,7 @@
 """A folder of static files in which the alignments of a test set can be looked at, as DVSA's authors showed theirs.
 
 `index.html` works from `file://`: a browser refuses to fetch JSON there, so the alignments are a script that sets one
-variable. Every picture stands with its best sentences of the whole set; pointing at a word, or reaching it with the
+variable. Every image stands with its best sentences of the whole set; pointing at a word, or reaching it with the
 keyboard, lights the region that it was laid on.
 """
 
@@ -37,12 +37,12 @@ from seesay.text.function_words import name_things
 from seesay.text.tokens import tokenize
 
 STATIC = ("index.html", "page.css", "page.js")
-_SIDE = 560  # pixels of the longer side of a picture on the page
+_SIDE = 560  # pixels of the longer side of an image on the page
 
 
 @dataclass(frozen=True)
 class Page:
-    """A written page: its folder, and how many pictures and sentences stand on it."""
+    """A written page: its folder, and how many images and sentences stand on it."""
 
     folder: Path
     n_images: int
@@ -61,26 +61,26 @@ def write_page(
     store: Path | None = None,
     on_progress: Progress | None = None,
 ) -> Page:
-    """Write the alignments of every picture of a split with the sentences that fit it best.
+    """Write the alignments of every image of a split with the sentences that fit it best.
 
     Args:
         model: Any matcher that knows regions.
-        collection: The pictures, and the sentences to choose from.
+        collection: The images, and the sentences to choose from.
         folder: Where to; it is made where it does not exist, and files of an earlier page are replaced.
         title: What the page is called.
-        n_sentences: Sentences a picture, the best of all sentences of the split.
+        n_sentences: Sentences an image, the best of all sentences of the split.
         proposals: Regions to choose from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
         scores: (n_images, n_texts) where they are known already.
         store: The folder of the feature store, where it is not the user's own.
-        on_progress: Called with the pictures that are done, and all, for features, proposals and alignments in turn.
+        on_progress: Called with the images that are done, and all, for features, proposals and alignments in turn.
 
     Raises:
-        SeesayError: A picture is missing or broken, or the folder cannot be written to.
+        SeesayError: An image is missing or broken, or the folder cannot be written to.
     """
     paths = collection.images
     if len(paths) < len(collection) or not paths:
         raise SeesayError(
-            f"{len(collection) - len(paths)} of {len(collection)} pictures of {collection.name} are missing",
+            f"{len(collection) - len(paths)} of {len(collection)} images of {collection.name} are missing",
             hint=f"seesay data check {collection.root}",
         )
     outputs = (*model.outputs, "map")
@@ -96,7 +96,7 @@ def write_page(
             sentences = [collection.sentences[text] for text in best[place]]
             parts = align_sentences(answering(model), table.arrays([place]), regions[place], sentences)
             name = f"{place:05}.jpg"
-            size = _write_picture(paths[place], folder / "pictures" / name)
+            size = _write_image(paths[place], folder / "pictures" / name)
             rows.append(
                 {
                     "name": item.name,
@@ -120,7 +120,7 @@ def write_page(
 def align_sentences(
     model: Answering, features: ImageFeatures, boxes: Boxes, sentences: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The words of each sentence about one picture, and its parts with their boxes and what a word of them gains."""
+    """The words of each sentence about one image, and its parts with their boxes and what a word of them gains."""
     texts: Texts = model.encode_texts(list(sentences))
     found = []
     for row, sentence in enumerate(sentences):
@@ -144,12 +144,12 @@ def align_sentences(
     return found
 
 
-def _write_picture(path: Path, target: Path) -> tuple[int, int]:
-    picture = open_image(path, at_least=_SIDE)
-    picture.thumbnail((_SIDE, _SIDE))
+def _write_image(path: Path, target: Path) -> tuple[int, int]:
+    image = open_image(path, at_least=_SIDE)
+    image.thumbnail((_SIDE, _SIDE))
     with replace_atomically(target) as temporary:
-        picture.save(temporary, format="JPEG", quality=85, optimize=True)
-    return picture.size
+        image.save(temporary, format="JPEG", quality=85, optimize=True)
+    return image.size
 
 
 def _script_json(value: Any) -> str:

@@ -1,12 +1,12 @@
 """Which phrases describe a region, and which region a phrase? (HM-LSTM Table 4, on the boxes of Flickr30k Entities.)
 
-The regions are all annotated boxes of the pictures, the phrases all annotated phrases with a box. A region and a phrase
-belong together where they are of one chain of one picture. Phrases of the same words are one candidate (`distinct`), or
+The regions are all annotated boxes of the images, the phrases all annotated phrases with a box. A region and a phrase
+belong together where they are of one chain of one image. Phrases of the same words are one candidate (`distinct`), or
 stand as often as people wrote them (`all`, which is how the paper counts them). No model that reads a phrase alone can
-tell equal ones apart, and ties count against it: "a man" in two hundred pictures is two hundred rivals of which one or
+tell equal ones apart, and ties count against it: "a man" in two hundred images is two hundred rivals of which one or
 two are right.
 
-Any matcher can be asked. One that knows regions encodes them; to any other a region is a picture of its own, whose
+Any matcher can be asked. One that knows regions encodes them; to any other a region is an image of its own, whose
 features are the mean of the map within the box.
 """
 
@@ -51,14 +51,14 @@ class PhraseEvaluation:
 
 @dataclass(frozen=True)
 class Annotations:
-    """The boxes and phrases of pictures, and what belongs together.
+    """The boxes and phrases of images, and what belongs together.
 
     Attributes:
-        boxes: Of each picture that has any, its distinct boxes.
-        items: Which pictures of the collection these are.
+        boxes: Of each image that has any, its distinct boxes.
+        items: Which images of the collection these are.
         texts: The distinct phrases, in lower case and without marks.
         phrase_text: (n_phrases,) which text each annotated phrase is.
-        pairs: (n_pairs, 2) region, counted over all pictures, and annotated phrase.
+        pairs: (n_pairs, 2) region, counted over all images, and annotated phrase.
     """
 
     boxes: list[Boxes]
@@ -69,7 +69,7 @@ class Annotations:
 
 
 def gather_annotations(phrases: Sequence[BoxedPhrase]) -> Annotations:
-    """Number the boxes and the texts of phrases, which stand picture after picture."""
+    """Number the boxes and the texts of phrases, which stand image after image."""
     boxes: list[Boxes] = []
     items: list[int] = []
     places: dict[tuple[int, tuple[float, ...]], int] = {}
@@ -98,9 +98,9 @@ def evaluate_phrases(
 
     Args:
         model: Any matcher.
-        collection: Pictures with boxes and phrases (`seesay.data.entities.attach`).
+        collection: Images with boxes and phrases (`seesay.data.entities.attach`).
         store: The folder of the feature store, where it is not the user's own.
-        on_progress: Called with the pictures whose features are there, and all.
+        on_progress: Called with the images whose features are there, and all.
     """
     phrases = boxed_phrases(collection)
     if not phrases:
@@ -111,7 +111,7 @@ def evaluate_phrases(
     paths = [path for item in about.items if (path := collection.items[item].image)]
     if len(paths) < len(about.items):
         raise SeesayError(
-            f"{len(about.items) - len(paths):,} of {len(about.items):,} pictures with boxes are missing",
+            f"{len(about.items) - len(paths):,} of {len(about.items):,} images with boxes are missing",
             hint=f"seesay data check {collection.root}",
         )
     table = features_of(paths, model.feature_spec, ("pooled", "map"), root=store, on_progress=on_progress)
@@ -134,7 +134,7 @@ def evaluate_phrases(
 
 
 def encode_boxes(model: Matcher, features: Features, boxes: Boxes) -> Tensor:
-    """The vectors of some regions of one picture, whose map is given: (N, D)."""
+    """The vectors of some regions of one image, whose map is given: (N, D)."""
     if isinstance(model, Aligner):
         # One phrase ranks regions: lengths that were never learned would put the same few first for every phrase.
         return model.unit_regions(features, boxes)[0]

@@ -1,4 +1,4 @@
-"""Two pictures of an evaluation: how recall grows with what is retrieved, and where the first correct answer stands.
+"""Two plots of an evaluation: how recall grows with what is retrieved, and where the first correct answer stands.
 
 The first is m-RNN's Figure 6, with a logarithmic axis because the far left is what matters.
 """

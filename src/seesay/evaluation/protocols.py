@@ -91,8 +91,8 @@ def choose_folds(n_images: int, protocol: Protocol, seed: int | None = None) -> 
     return [np.sort(order[fold * size : (fold + 1) * size]) for fold in range(protocol.n_folds)]
 
 
-class Seer(typing.Protocol):
-    """A model of either engine, of which it is asked what it looks at."""
+class FeatureReader(typing.Protocol):
+    """A model of either engine, which says what features it reads."""
 
     @property
     def feature_spec(self) -> FeatureSource: ...
@@ -101,20 +101,46 @@ class Seer(typing.Protocol):
     def outputs(self) -> tuple[str, ...]: ...
 
 
-def read_measured(
-    model: Seer,
-    collection: Collection,
-    protocol: Protocol,
-    *,
-    seed: int | None = None,
-    store: Path | None = None,
-    on_progress: Progress | None = None,
-) -> Examples:
-    """The images of all folds together with their features, for figures that do not depend on how many there are."""
-    require_images(collection)
-    measured = take_measured(collection, protocol, seed)
-    table = features_of(measured.images, model.feature_spec, model.outputs, root=store, on_progress=on_progress)
-    return Examples.of(measured, table)
+@dataclass(frozen=True)
+class EvaluationSet:
+    """The images that a model is measured on.
+
+    Attributes:
+        collection: One split of a collection.
+        protocol: One of `PROTOCOLS`, which says which of its images are measured.
+        seed: Draws the images of a protocol at random; None takes them in their order.
+        store: The folder of the feature store, where it is not the user's own.
+        on_progress: Called with the images that are done, and all, for one part of the work after the other.
+    """
+
+    collection: Collection
+    protocol: str = "full"
+    seed: int | None = None
+    store: Path | None = None
+    on_progress: Progress | None = None
+
+    @property
+    def rules(self) -> Protocol:
+        """What the protocol says; an unknown one is refused."""
+        return find_protocol(self.protocol)
+
+    def take(self) -> Collection:
+        """The images that are measured, those of all folds together."""
+        return take_measured(self.collection, self.rules, self.seed)
+
+    def read(self, model: FeatureReader) -> Examples:
+        """The same with the features that a model reads, from the store or computed.
+
+        Raises:
+            SeesayError: There is no such protocol, the split is too small for it, or an image is missing or broken.
+        """
+        rules = self.rules
+        require_images(self.collection)
+        measured = take_measured(self.collection, rules, self.seed)
+        features = features_of(
+            measured.images, model.feature_spec, model.outputs, root=self.store, on_progress=self.on_progress
+        )
+        return Examples.of(measured, features)
 
 
 def require_images(collection: Collection) -> None:
@@ -124,7 +150,7 @@ def require_images(collection: Collection) -> None:
     n_missing = len(collection) - len(collection.images)
     if n_missing:
         raise SeesayError(
-            f"{n_missing:,} of {len(collection):,} pictures of {collection.name} are missing",
+            f"{n_missing:,} of {len(collection):,} images of {collection.name} are missing",
             allowed="figures are of a whole split or they cannot be compared",
             hint=f"--images with the folder that holds them, or seesay data check {collection.root}",
         )

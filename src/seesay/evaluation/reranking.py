@@ -1,12 +1,11 @@
 """What consensus reranking gains: m-RNN's Table 8.
 
-The same hypotheses are ordered by what people said about the nearest training pictures, once by BLEU and once by CIDEr,
-and by what they said about the picture itself: the oracle, which shows how much there is to gain.
+The same hypotheses are ordered by what people said about the nearest training images, once by BLEU and once by CIDEr,
+and by what they said about the image itself: the oracle, which shows how much there is to gain.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Final, cast
 
 from seesay.captioning.bank import Bank as Bank
@@ -15,13 +14,13 @@ from seesay.captioning.bank import read_bank as read_bank
 from seesay.captioning.bank import write_hypotheses as write_hypotheses
 from seesay.captioning.choosing import KS, choose_k_m
 from seesay.captioning.consensus import PAPER_K_M, Consensus, Metric, oracle_scores, rerank
-from seesay.captioning.reranking import refine_pictures
+from seesay.captioning.reranking import refine_images
 from seesay.captioning.settings import Settings
 from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.engines import answering
 from seesay.evaluation.captions import rounded
-from seesay.evaluation.protocols import Protocol, find_protocol, read_measured, timed
+from seesay.evaluation.protocols import EvaluationSet, Protocol, timed
 from seesay.metrics.captions import caption_report
 from seesay.metrics.neighbours import nearest
 from seesay.models.base import Captioner
@@ -65,10 +64,10 @@ class Row:
 def choose_settings(
     model: Captioner | Answering, bank: Bank, dev: Examples, settings: Settings, *, on_progress: Progress | None = None
 ) -> dict[Metric, Setting]:
-    """k and m for each similarity, by what the reranked captions of dev pictures reach in it."""
+    """k and m for each similarity, by what the reranked captions of dev images reach in it."""
     bank = bank.without(dev)
     hypotheses = write_hypotheses(answering(model), dev, settings, on_progress=on_progress)
-    near = nearest(refine_pictures(answering(model), features_in(dev)), bank.vectors, max(KS))
+    near = nearest(refine_images(answering(model), features_in(dev)), bank.vectors, max(KS))
     ks = [k for k in KS if k <= near.shape[1]] or [near.shape[1]]
     chosen = {}
     for metric in NAMES:
@@ -85,7 +84,7 @@ class RerankingEvaluation:
     Attributes:
         rows: Reranked by BLEU, by CIDEr, and the oracle of each.
         references: The collection that neighbours were looked for in.
-        n_references: How many pictures of it there are.
+        n_references: How many images of it there are.
         n_hypotheses: For each image.
         chosen_on: The split on which k and m were chosen; None where they were given.
         n_images: Images that were captioned.
@@ -116,53 +115,44 @@ class RerankingEvaluation:
 
 def evaluate_reranking(
     model: Captioner | Answering,
-    collection: Collection,
+    measured: EvaluationSet,
     references: Collection,
-    protocol: str = "full",
     *,
-    seed: int | None = None,
     settings: Settings | None = None,
     k_m: Mapping[Metric, Setting] | None = None,
     dev: Collection | None = None,
     spread: Spread = spread_here,
-    store: Path | None = None,
-    on_progress: Progress | None = None,
 ) -> RerankingEvaluation:
-    """Write several hypotheses for every picture and measure those that each way of reranking puts first.
+    """Write several hypotheses for every image and measure those that each way of reranking puts first.
 
     Args:
         model: Any captioner.
-        collection: The images to measure on, one split of a collection.
-        references: Whose training pictures are the neighbours; those that are measured on do not count.
-        protocol: As for retrieval; the images of all folds are measured together.
-        seed: Draws the images of a protocol at random; None takes them in their order.
+        measured: The images of all folds are measured together.
+        references: Whose training images are the neighbours; those that are measured on do not count.
         settings: How hypotheses are written; as the weights say where it is not given.
         k_m: Neighbours and captions of each similarity; as `given_settings` has them where it is not given.
         dev: A split on which to choose them instead.
         spread: Where sentences are compared, a block of them at a time: by default here (`seesay.system.cluster`).
-        store: The folder of the feature store, where it is not the user's own.
-        on_progress: Called with what is done and all, one thing after the other.
     """
-    wanted = find_protocol(protocol)
+    store, on_progress = measured.store, measured.on_progress
     settings = settings or Settings.of(model)
     seconds: dict[str, float] = {}
     with timed("features", seconds):
         bank = read_bank(answering(model), references, store=store, on_progress=on_progress)
-        source = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+        source = measured.read(model)
         bank = bank.without(source)
     k_m = k_m or given_settings(settings)
     if dev is not None:
         with timed("choosing", seconds):
-            full = find_protocol("full")
-            chosen_on = read_measured(model, dev, full, store=store, on_progress=on_progress)
+            chosen_on = EvaluationSet(dev, store=store, on_progress=on_progress).read(model)
             k_m = choose_settings(model, bank, chosen_on, settings, on_progress=on_progress)
     with timed("hypotheses", seconds):
         hypotheses = write_hypotheses(answering(model), source, settings, on_progress=on_progress)
     with timed("reranking", seconds):
         rows = measure_orders(model, bank, source, hypotheses, k_m, spread)
     return RerankingEvaluation(
-        protocol=wanted,
-        seed=seed,
+        protocol=measured.rules,
+        seed=measured.seed,
         rows=rows,
         references=bank.name,
         n_references=len(bank.keys),
@@ -184,7 +174,7 @@ def measure_orders(
 ) -> tuple[Row, ...]:
     """The figures of the hypotheses that stand first: by BLEU, by CIDEr, and by the oracle of each."""
     references = references_of(source)
-    refined = refine_pictures(answering(model), features_in(source))
+    refined = refine_images(answering(model), features_in(source))
 
     def measure(scores: Sequence[Any]) -> dict[str, float | None]:
         best = [several[0] for several in rerank(hypotheses, scores)]

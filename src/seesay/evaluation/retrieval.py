@@ -3,21 +3,18 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seesay.data import Collection
 from seesay.data.examples import Examples
-from seesay.evaluation.protocols import Protocol, divide, find_protocol, read_measured, timed
+from seesay.evaluation.protocols import EvaluationSet, Protocol, divide, timed
 from seesay.metrics.retrieval import Ranks, RankSummary, RecallCurve, RetrievalReport, ranks, recall_curves
 from seesay.models.base import Matcher
 from seesay.runtime.protocol import Answering
 from seesay.scoring import score_all
-from seesay.system.progress import Progress
 from seesay.system.spread import Spread, spread_here
 
 CURVE_POINTS = 1001
@@ -62,63 +59,41 @@ def _rounded(figures: RetrievalReport) -> dict[str, Any]:
 
 def evaluate_retrieval(
     model: Matcher,
-    collection: Collection,
-    protocol: str = "full",
+    measured: EvaluationSet,
     *,
-    seed: int | None = None,
     score: Callable[[Tensor, Any], Tensor] | None = None,
     spread: Spread = spread_here,
-    store: Path | None = None,
-    on_progress: Progress | None = None,
 ) -> Evaluation:
     """Measure how well a model finds sentences for images and images for sentences.
 
     Args:
-        model: Any matcher; its features are taken from the store and computed where the store does not hold them.
-        collection: The images to measure on, one split of a collection.
-        protocol: One of `PROTOCOLS`.
-        seed: Draws the images of a protocol at random; None takes them in their order.
-        score: How encoded pictures and sentences are scored; `model.score` where nothing else is given.
-        spread: Where they are scored, a block of pictures at a time: by default here (`seesay.system.cluster`).
-        store: The folder of the feature store, where it is not the user's own.
-        on_progress: Called with the pictures that have features, and all.
-
-    Raises:
-        SeesayError: There is no such protocol, the split is too small for it, or a picture is missing or broken.
+        model: Any matcher.
+        score: How encoded images and sentences are scored; `model.score` where nothing else is given.
+        spread: Where they are scored, a block of images at a time: by default here (`seesay.system.cluster`).
     """
-    wanted = find_protocol(protocol)
     seconds: dict[str, float] = {}
     with timed("features", seconds):
-        whole = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+        whole = measured.read(model)
     folds = (
-        (partial(_scores, model, source, score, spread), source.image_of) for source in divide(whole, wanted.n_folds)
+        (partial(_scores, model, source, score, spread), source.image_of)
+        for source in divide(whole, measured.rules.n_folds)
     )
-    return rank_folds(folds, wanted, seed, len(whole.collection), len(whole.sentences), seconds)
+    return rank_folds(folds, measured.rules, measured.seed, len(whole.collection), len(whole.sentences), seconds)
 
 
-def evaluate_graphs(
-    model: Answering,
-    collection: Collection,
-    protocol: str = "full",
-    how: Mapping[str, str] | None = None,
-    *,
-    seed: int | None = None,
-    store: Path | None = None,
-    on_progress: Progress | None = None,
-) -> Evaluation:
+def evaluate_graphs(model: Answering, measured: EvaluationSet, how: Mapping[str, str] | None = None) -> Evaluation:
     """The same by graphs, the image network's among them: what people's answers are made of.
 
     Args:
         model: Weights that graphs answer (`seesay.runtime.matching.Model`).
         how: What `model.score` takes besides images and sentences.
     """
-    wanted = find_protocol(protocol)
     seconds: dict[str, float] = {}
     with timed("features", seconds):
-        whole = read_measured(model, collection, wanted, seed=seed, store=store, on_progress=on_progress)
+        whole = measured.read(model)
     folds = ((partial(_graph_scores, model, source, how or {}), source.image_of)
-             for source in divide(whole, wanted.n_folds))  # fmt: skip
-    return rank_folds(folds, wanted, seed, len(whole.collection), len(whole.sentences), seconds)
+             for source in divide(whole, measured.rules.n_folds))  # fmt: skip
+    return rank_folds(folds, measured.rules, measured.seed, len(whole.collection), len(whole.sentences), seconds)
 
 
 def _graph_scores(model: Answering, source: Examples, how: Mapping[str, str], batch: int = 256) -> NDArray[Any]:

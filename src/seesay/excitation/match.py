@@ -1,4 +1,4 @@
-"""Excitation backprop of an identifier's match: where in the image, and on which words, does it rest?
+"""Excitation backprop of an identifier's match: how much each part of the image and each word contributes.
 
 Probability starts at the match score, flows back in time through the ReLU-LSTM to the words and to the first input,
 which is the image, and from there through the fully connected layers and the mean over the last map to its cells.
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from seesay.excitation.lstm import propagate_lstm
 from seesay.excitation.networks import head_layers
 from seesay.excitation.rules import Layers, divide, fold_batch_norm, linear_rule, propagate, run
+from seesay.images.evidence import Saliency
 from seesay.images.features import Features
 from seesay.models.base import without_dropout
 from seesay.models.identifier import Identifier
@@ -29,20 +30,14 @@ MEAN: Layers = (nn.AdaptiveAvgPool2d(1), nn.Flatten())
 
 
 @dataclass(frozen=True)
-class Saliency:
-    """What a match rests on, for pairs of an image and a sentence.
+class MatchSaliency(Saliency[Tensor]):
+    """What a match rests on, with what is needed to go on from further down the network.
 
     Attributes:
-        logits: (n,) of P(match).
-        maps: (n, h, w) the probability of each cell of the image's map.
-        words: (n, T) the probability of each word; 0 behind a sentence's end.
         lengths: (n,) words of each sentence.
-        activations: (n, h, w, C) the same as `maps` for every channel, to go on from further down the network.
+        activations: (n, h, w, C) the same as `maps` for every channel.
     """
 
-    logits: Tensor
-    maps: Tensor
-    words: Tensor
     lengths: Tensor
     activations: Tensor
 
@@ -54,7 +49,7 @@ def match_saliency(
     sentences: Sequence[str],
     *,
     contrastive: bool = False,
-) -> Saliency:
+) -> MatchSaliency:
     """Explain the match of every image with the sentence in the same place.
 
     Args:
@@ -98,7 +93,7 @@ def match_saliency(
     seen = [part.expand(len(texts), *part.shape[1:]) for part in seen]
     at_vector = _descend_from(below[lowest:], seen[lowest:], first_flow, contrastive)
     at_map = propagate(below[:lowest], seen[: lowest + 1], at_vector)[0]
-    return Saliency(logits, at_map.sum(1), words, texts.lengths, at_map.permute(0, 2, 3, 1))
+    return MatchSaliency(logits, at_map.sum(1), words, texts.lengths, at_map.permute(0, 2, 3, 1))
 
 
 def _head_of(model: Identifier, n_channels: int) -> Layers:

@@ -50,7 +50,7 @@ def descend(layers: Layers, pixels: Tensor, at_map: Tensor, n_poolings: int = 1)
     Args:
         layers: As `map_layers` gives them.
         pixels: (n, 3, H, W), normalised as the network wants them.
-        at_map: (n, h, w, C), the probabilities of the last map (`Saliency.activations`).
+        at_map: (n, h, w, C), the probabilities of the last map (`MatchSaliency.activations`).
         n_poolings: How many poolings to go below: each makes the map about twice as fine.
 
     Returns:

@@ -1,1 +1,1 @@
-"""What a match of an image and a sentence rests on: one protocol, a registry, four explainers."""
+"""Explanations of the match of an image and a sentence: one protocol, a registry, four explainers."""

@@ -28,7 +28,12 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 
 
 def export_weights(
-    name: str | Path, out: Path | None = None, *, precision: str = "fp16", photos: Sequence[Path] = ()
+    name: str | Path,
+    out: Path | None = None,
+    *,
+    precision: str = "fp16",
+    photos: Sequence[Path] = (),
+    model: Matcher | None = None,
 ) -> dict[str, Any]:
     """Write the graphs of weights.
 
@@ -36,7 +41,8 @@ def export_weights(
         name: Trained weights by name, or a folder.
         out: The folder in which a copy of the weights' folder gets the graphs; None adds them to that folder itself.
         precision: One of `PRECISIONS`.
-        photos: Pictures to compare both engines on; the samples where none are given.
+        photos: Images to compare both engines on; the samples where none are given.
+        model: The model of these weights, where it is loaded already.
 
     Returns:
         The table `graphs` of the written config.json.
@@ -46,13 +52,14 @@ def export_weights(
     """
     if precision not in PRECISIONS:
         raise SeesayError(f"there is no precision {precision!r}", allowed=PRECISIONS)
-    weights, model = find(name), load(name)
-    pictures = list(photos) or sorted(SAMPLES.glob("*.jpg"))
+    weights = find(name)
+    model = model or load(name)
+    images = list(photos) or sorted(SAMPLES.glob("*.jpg"))
     folder = weights.folder if out is None else out / weights.name
     _copy(weights.folder, folder)
     spec = model.feature_spec
     backbone = spec.load_backbone()
-    features = _features(model, pictures, backbone)
+    features = _features(model, images, backbone)
     about = {**read_about(folder).about, "search": search_role(weights)}
     sources = find_sources(model, folder, {source: find(source).folder for source in source_weights(about)})
     table: dict[str, Any] = {
@@ -82,17 +89,17 @@ def export_weights(
     is_shared = out is not None or folder.parent.resolve() == PACKAGED.resolve()  # by all that lie there
     place = folder.parent if is_shared else folder
     if not any((each / table["network"] / "network.json").is_file() for each in (place, PACKAGED)):
-        export_network(spec, backbone, place, pictures, precision)
+        export_network(spec, backbone, place, images, precision)
     write_about(folder, {**about, "graphs": table})
     return table
 
 
-def _features(model: Matcher, pictures: Sequence[Path], backbone: Any) -> Features:
+def _features(model: Matcher, images: Sequence[Path], backbone: Any) -> Features:
     """The features of images with their maps, and with the regions that the model looks at."""
     if LOWER in model.outputs:
-        return model.features(pictures)
+        return model.features(images)
     schemes = [output for output in model.outputs if output not in OUTPUTS]
-    opened = [open_image(image) for image in pictures]
+    opened = [open_image(image) for image in images]
     rows = compute(opened, backbone, model.feature_spec.crop, schemes)
     return Features.of(rows)
 
@@ -101,7 +108,8 @@ def _copy(source: Path, target: Path) -> None:
     if target.exists() and target.resolve() == source.resolve():
         return
     target.mkdir(parents=True, exist_ok=True)
-    for path in sorted(source.iterdir()):
+    # By config.json a folder is known as a result: with it first, an export that was killed can be run again.
+    for path in sorted(source.iterdir(), key=lambda path: (path.name != "config.json", path.name)):
         if path.is_file() and path.suffix != ".onnx":
             with replace_atomically(target / path.name) as temporary:
                 shutil.copyfile(path, temporary)

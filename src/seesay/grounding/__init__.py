@@ -1,1 +1,1 @@
-"""Where: regions for words and phrases, and phrases for regions."""
+"""Grounding: regions for words and phrases, and phrases for regions."""

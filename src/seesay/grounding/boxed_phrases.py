@@ -19,8 +19,8 @@ class BoxedPhrase:
     """A phrase that speaks of something with a box.
 
     Attributes:
-        item: Which picture of the collection.
-        sentence: Which sentence of the picture.
+        item: Which image of the collection.
+        sentence: Which sentence of the image.
         span: Its tokens in the sentence, half-open.
         text: Its words as they stand in the sentence.
         kinds: What it is, roughly: people, clothing, …
@@ -36,7 +36,7 @@ class BoxedPhrase:
 
 
 def boxed_phrases(collection: Collection) -> list[BoxedPhrase]:
-    """The phrases of a collection to which `seesay.data.entities.attach` gave boxes, picture after picture."""
+    """The phrases of a collection to which `seesay.data.entities.attach` gave boxes, image after image."""
     return [phrase for number, item in enumerate(collection.items) for phrase in _phrases_of(number, item)]
 
 

@@ -1,4 +1,4 @@
-"""Which words refer to which region of a picture.
+"""Which words refer to which region of an image.
 
 A word and a region fit as well as their vectors' inner product says (DVSA). Each word alone takes its best region. Read
 together, neighbouring words of one phrase should take the same one: they are the variables of a chain Markov random
@@ -150,14 +150,14 @@ def align_words(
     laid: Sequence[bool] | None = None,
     settings: GroundingSettings = DEFAULT,
 ) -> list[Segment]:
-    """Join the words of a sentence into phrases, each with the box that suits it in the picture.
+    """Join the words of a sentence into phrases, each with the box that suits it in the image.
 
     Every word has read its whole sentence and looks, besides its own place, at what the sentence is about. That part is
     the mean over words.
 
     Args:
         heat: (T, h, w), the heat map of each word.
-        boxes: Candidates in the picture.
+        boxes: Candidates in the image.
         coupling: What neighbours gain by sharing a box, in words: 1 is what a word gains by its best box on average.
         common: How much of the mean over words is subtracted from each.
         laid: Which words are laid on boxes (all): the others join the phrase of the next one that is, or of the last.

@@ -1,8 +1,8 @@
-"""What is in the regions of a picture: a phrase for each that people would talk about.
+"""Phrases for the salient regions of an image.
 
 Regions are proposed by selective search; those with long vectors are worth talking about (DVSA supplement, section 1).
 They are mostly the telling part of a thing, a face or a wheel. The caption RNN writes a phrase for each, and the
-alignment model, which knows nothing of that, says where in the picture the phrase fits, and how well: what fits best is
+alignment model, which knows nothing of that, says where in the image the phrase fits, and how well: what fits best is
 kept, as long as it is about something else than what was kept before.
 
 A model of phrases (HM-LSTM) writes none: it finds, among those that people have written, several that fit a region and
@@ -35,9 +35,9 @@ from seesay.text.trees import noun_snippets, parse
 from seesay.text.vocabulary import END
 
 SMALLEST = 0.04
-"""Of the picture: in less than four of its hundred cells the network sees hardly more than a texture."""
+"""Of the image: in less than four of its hundred cells the network sees hardly more than a texture."""
 LARGEST = 0.7
-"""Of the picture: what is larger is the picture itself."""
+"""Of the image: what is larger is the image itself."""
 CANDIDATES = 24
 """Salient regions that are described before the best are kept."""
 LONGEST = 8
@@ -55,7 +55,7 @@ class Described:
     """A region and what was said of it.
 
     Attributes:
-        box: Left, top, right, bottom as fractions of the picture.
+        box: Left, top, right, bottom as fractions of the image.
         caption: The phrase.
         fit: How well the alignment model finds that the phrase fits the region; None where nobody asked it.
     """
@@ -75,7 +75,7 @@ class Retrieved:
     """A region and phrases that people have written of such ones, the best fitting first.
 
     Attributes:
-        box: Left, top, right, bottom as fractions of the picture.
+        box: Left, top, right, bottom as fractions of the image.
         phrases: One or more, no two alike.
     """
 
@@ -92,27 +92,27 @@ Region = TypeVar("Region", Described, Retrieved)
 
 
 def describe_boxes(describer: Answering, features: ImageFeatures, boxes: Boxes) -> list[Described]:
-    """A phrase for each of some regions of one picture, whose map is given; a sentence where no phrase was found."""
+    """A phrase for each of some regions of one image, whose map is given; a sentence where no phrase was found."""
     captions = _write(describer, features, boxes)
     best = [next(iter(only_phrases(several)), several[0]) for several in captions]
     return [Described(_edges(box), caption) for box, caption in zip(boxes, best, strict=True)]
 
 
-def describe_picture(
-    describer: Answering, aligner: Answering, picture: Image.Image, *, n: int = 5, regions: str = "search-100"
+def describe_image(
+    describer: Answering, aligner: Answering, image: Image.Image, *, n: int = 5, regions: str = "search-100"
 ) -> list[Described]:
-    """Phrases for the salient regions of a picture, the best fitting first; no two are about the same thing.
+    """Phrases for the salient regions of an image, the best fitting first; no two are about the same thing.
 
     Args:
         describer: What writes the phrases.
         aligner: What says which regions are salient, and which phrases fit.
-        picture: An opened picture.
+        image: An opened image.
         n: How many regions at most.
         regions: Which to choose from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
     """
-    features = describer.features([picture])
-    seen = features if aligner.feature_spec.name == describer.feature_spec.name else aligner.features([picture])
-    boxes = _propose(picture, regions)
+    features = describer.features([image])
+    seen = features if aligner.feature_spec.name == describer.feature_spec.name else aligner.features([image])
+    boxes = _propose(image, regions)
     salient = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
     captions = _write(describer, features, salient)
     said = {caption.words: caption for several in captions for caption in several}
@@ -126,43 +126,43 @@ def describe_picture(
 def retrieve_boxes(
     model: Answering, bank: PhraseBank, features: ImageFeatures, boxes: Boxes, n: int = 3
 ) -> list[Retrieved]:
-    """n phrases for each of some regions of one picture, whose map is given."""
+    """n phrases for each of some regions of one image, whose map is given."""
     found = phrase_bank.describe_boxes(model, bank, features, boxes, n)
     return [Retrieved(_edges(box), tuple(phrases)) for box, phrases in zip(boxes, found, strict=True)]
 
 
-def retrieve_picture(
+def retrieve_image(
     model: Answering,
     bank: PhraseBank,
     aligner: Answering,
-    picture: Image.Image,
+    image: Image.Image,
     *,
     n: int = 5,
     n_phrases: int = 3,
     regions: str = "search-100",
 ) -> list[Retrieved]:
-    """Phrases for the salient regions of a picture, the best fitting first; no two regions are about the same thing.
+    """Phrases for the salient regions of an image, the best fitting first; no two regions are about the same thing.
 
     Args:
         model: What finds the phrases; all its vectors have the same length, so it cannot tell what is salient.
         bank: The phrases to choose from.
         aligner: What says which regions are salient.
-        picture: An opened picture.
+        image: An opened image.
         n: How many regions at most.
         n_phrases: How many phrases for each.
         regions: Which to choose from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
     """
-    features = model.features([picture])
-    seen = features if aligner.feature_spec.name == model.feature_spec.name else aligner.features([picture])
-    boxes = _propose(picture, regions)
+    features = model.features([image])
+    seen = features if aligner.feature_spec.name == model.feature_spec.name else aligner.features([image])
+    boxes = _propose(image, regions)
     salient = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
     found = retrieve_boxes(model, bank, features, salient, n_phrases)
     return keep_different(sorted(found, key=lambda region: -region.phrases[0].score), n)
 
 
-def _propose(picture: Image.Image, regions: str) -> Boxes:
-    """Regions that are neither too small to see anything in nor the picture itself, if there are any."""
-    boxes = propose_regions(picture, regions)
+def _propose(image: Image.Image, regions: str) -> Boxes:
+    """Regions that are neither too small to see anything in nor the image itself, if there are any."""
+    boxes = propose_regions(image, regions)
     areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     fitting = boxes[(areas >= SMALLEST) & (areas <= LARGEST)]
     return fitting if len(fitting) else boxes
@@ -171,7 +171,7 @@ def _propose(picture: Image.Image, regions: str) -> Boxes:
 def place_phrases(
     aligner: Answering, features: ImageFeatures, boxes: Boxes, phrases: Sequence[Caption]
 ) -> list[Described]:
-    """Where in one picture phrases fit best, and how well, however long they are."""
+    """Where in one image phrases fit best, and how well, however long they are."""
     texts = aligner.encode_texts([phrase.text for phrase in phrases])
     is_word = (texts.mask & (texts.words > END))[:, :, None]  # not what stands for a sentence as a whole
     sums = np.where(is_word, texts.states, 0).sum(1)  # (n, D)
@@ -247,7 +247,7 @@ def only_phrases(captions: Sequence[Caption]) -> list[Caption]:
 
 def _write(describer: Answering, features: ImageFeatures, boxes: Boxes) -> list[list[Caption]]:
     if len(features) != 1:
-        raise ValueError(f"regions are described in one picture, not in {len(features)}")
+        raise ValueError(f"regions are described in one image, not in {len(features)}")
     settings = Settings.of(describer, max_length=LONGEST)
     return caption_encoded(describer, describer.encode_regions(features, boxes)[0], GUESSES, settings=settings)
 

@@ -1,4 +1,4 @@
-"""How long the vectors of words and regions are, which says how much they count (DVSA supplement, section 1).
+"""Lengths of the vectors of words and regions (DVSA supplement, section 1).
 
 A score is a sum of inner products, so a word that nobody can see does least harm with a short vector, and a region that
 shows something people talk about has a long one. The length of a word also depends on its sentence: it is counted in

@@ -1,4 +1,4 @@
-"""Describing a region by what people have said: phrases of a captioned collection, in a model's joint space.
+"""Describing a region by phrases of a captioned collection, in a model's joint space.
 
 A bank holds every distinct noun phrase of some sentences, nested ones included, so that "a man" stands in it and "a man
 in a red shirt with a dog" too (HM-LSTM, Figure 6). The best phrases for a region say nearly the same; of a few that are
@@ -171,9 +171,9 @@ def describe_boxes(
     *,
     diversity: float = DIVERSITY,
 ) -> list[list[FoundPhrase]]:
-    """Phrases for each of some regions of one picture, whose map is given; see `describe_regions`."""
+    """Phrases for each of some regions of one image, whose map is given; see `describe_regions`."""
     if len(features) != 1:
-        raise ValueError(f"regions are described in one picture, not in {len(features)}")
+        raise ValueError(f"regions are described in one image, not in {len(features)}")
     regions = model.encode_regions(features, boxes)[0]
     return describe_regions(bank, regions, n, diversity=diversity)
 

@@ -37,10 +37,11 @@ class _WholeNetwork(Normalised):
     def __init__(self, backbone: Backbone) -> None:
         super().__init__(backbone)
         self.network, self.head = backbone.network, backbone.head
+        self.see = backbone.see
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
-        feature_map = self.network(self.normalise(pixels))
-        return feature_map.permute(0, 2, 3, 1), self.head(feature_map)
+        feature_map, vector = self.see(self.normalise(pixels))
+        return feature_map.permute(0, 2, 3, 1), vector
 
 
 def accelerate(module: nn.Module, size: int, outputs: Sequence[str]) -> Run:
@@ -82,6 +83,8 @@ def accelerate(module: nn.Module, size: int, outputs: Sequence[str]) -> Run:
 
 def accelerate_network(backbone: Backbone) -> Run:
     """A whole network: its map (n, h, w, C) and its vector (n, D)."""
+    if backbone.graph is not None:
+        return backbone.graph
     return accelerate(_WholeNetwork(backbone), backbone.size, ("map", "pooled"))
 
 

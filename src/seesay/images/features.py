@@ -1,4 +1,4 @@
-"""What a network makes of an image.
+"""The features of images: the vector and the map of a network.
 
 One forward pass gives everything: the network's vector, its final map, and from the map, by one small matrix product,
 the mean over any region or the map on any grid. What is kept is therefore the vector and the map, or, for a model that
@@ -23,10 +23,10 @@ from seesay.images.accelerated import Run, accelerate_network
 from seesay.images.arrays import LOWER as LOWER
 from seesay.images.arrays import OUTPUTS as OUTPUTS
 from seesay.images.arrays import ImageFeatures, Rows, pool_map
-from seesay.images.backbones import Backbone, file_digest, find_network, load_backbone, weights_file
+from seesay.images.backbones import Backbone, find_network, load_backbone, weights_file
 from seesay.images.regions import region_weights
 from seesay.images.store import Array
-from seesay.images.views import CROPS, short_side
+from seesay.images.views import CROPS, is_crop, needed_side
 from seesay.images.views import preprocess as preprocess
 from seesay.system import ranges
 
@@ -57,7 +57,10 @@ class FeatureSpec:
 
     def __post_init__(self) -> None:
         network = find_network(self.backbone)
-        if self.crop not in CROPS:
+        own_size, own_crop = network.own_view(self.weights)
+        if own_crop and self.crop == "squash":
+            object.__setattr__(self, "crop", own_crop)
+        if not is_crop(self.crop):
             raise SeesayError(f"there is no crop {self.crop!r}", allowed=CROPS)
         if self.weights and not network.takes_file:
             raise SeesayError(
@@ -67,7 +70,7 @@ class FeatureSpec:
         if not 0 <= self.size <= ranges.SIDE:
             raise SeesayError(f"an input of {self.size} pixels", allowed=f"up to {ranges.SIDE:,} pixels, 0 for its own")
         if self.size == 0:
-            object.__setattr__(self, "size", network.size)
+            object.__setattr__(self, "size", own_size)
 
     @property
     def name(self) -> str:
@@ -77,7 +80,7 @@ class FeatureSpec:
     @property
     def pixels(self) -> int:
         """The shorter side that a image is shrunk to: below it a decoder may not take short cuts."""
-        return short_side(self.size) if self.crop == "ten-crop" else self.size
+        return needed_side(self.size, self.crop)
 
     @property
     def digest(self) -> str:
@@ -89,7 +92,7 @@ class FeatureSpec:
         network = find_network(self.backbone)
         if network.takes_file and not self.weights and self.expected_digest:
             return self.expected_digest  # a file that nobody has named; features may have been stored without it
-        found = file_digest(weights_file(self.backbone, self._weights_path))
+        found = network.digest_of(weights_file(self.backbone, self._weights_path))
         if self.expected_digest and found != self.expected_digest:
             raise SeesayError(
                 f"the weights of {self.backbone} were {self.expected_digest[:12]}, installed is {found[:12]}",
@@ -103,7 +106,8 @@ class FeatureSpec:
 
     def load_backbone(self) -> Backbone:
         _ = self.digest  # which refuses other weights
-        return load_backbone(self.backbone, size=self.size, weights=self._weights_path)
+        known = find_network(self.backbone).find_digest(self.expected_digest) if self.expected_digest else None
+        return load_backbone(self.backbone, size=self.size, weights=self._weights_path or known)
 
     def ready(self, schemes: Sequence[str] = (), *, alone: bool = False) -> Callable[[Sequence[Image.Image]], Rows]:
         """Load the network, and give what computes the features of a few images; `alone` in a process of its own."""

@@ -1,6 +1,6 @@
-"""The one way to open a picture: any file, any bytes, always an upright RGB image or an error that names it.
+"""The one way to open an image: any file, any bytes, always an upright RGB image or an error that names it.
 
-Nothing is decoded before the header has said how large the picture is. Pillow's plugins are called directly, by the
+Nothing is decoded before the header has said how large the image is. Pillow's plugins are called directly, by the
 file's first bytes and never by its name: only the formats listed here are ever parsed, and Pillow's process-wide
 "decompression bomb" limit and its warning give way to `max_pixels`.
 """
@@ -30,7 +30,7 @@ _LONGEST: Final = 1000  # of max_pixels, the share that is one side: a line of 9
 
 _Opener = Callable[[BinaryIO], Image.Image]
 
-# An MPO is a JPEG with more pictures behind it: the JPEG plugin reads the first one, which is the one wanted.
+# An MPO is a JPEG with more images behind it: the JPEG plugin reads the first one, which is the one wanted.
 _SIGNATURES: Final[tuple[tuple[bytes, _Opener], ...]] = (
     (b"\xff\xd8\xff", JpegImageFile),
     (b"\x89PNG\r\n\x1a\n", PngImageFile),
@@ -58,7 +58,7 @@ _UPRIGHT: Final = {
 
 
 def open_image(source: ImageSource, *, max_pixels: int = MAX_PIXELS, at_least: int | None = None) -> Image.Image:
-    """Open a picture as an upright RGB image of 8 bits per channel, without any metadata.
+    """Open an image as an upright RGB image of 8 bits per channel, without any metadata.
 
     Transparency is laid on white, 16-bit greys are scaled to 8 bits, of several frames or pages the first is taken.
     The source is only ever read.
@@ -66,12 +66,12 @@ def open_image(source: ImageSource, *, max_pixels: int = MAX_PIXELS, at_least: i
     Args:
         source: A file, the bytes of one, a binary file object, an array of pixels as uint8, or an image that is
             already open (which is left as it is).
-        max_pixels: Pictures whose header announces more pixels are refused before anything is decoded.
-        at_least: Where the caller will shrink the picture anyway: a JPEG may be decoded at 1/2, 1/4 or 1/8 of its
+        max_pixels: Images whose header announces more pixels are refused before anything is decoded.
+        at_least: Where the caller will shrink the image anyway: a JPEG may be decoded at 1/2, 1/4 or 1/8 of its
             size, several times faster, as long as both sides keep at least this many pixels.
 
     Raises:
-        SeesayError: The file is missing, unreadable, empty, damaged, too large, or no picture of a known format.
+        SeesayError: The file is missing, unreadable, empty, damaged, too large, or no image of a known format.
 
     Example:
         >>> from io import BytesIO
@@ -82,7 +82,7 @@ def open_image(source: ImageSource, *, max_pixels: int = MAX_PIXELS, at_least: i
         ('RGB', (4, 3), (255, 255, 255))
         >>> open_image(b"%PDF-1.7")
         Traceback (most recent call last):
-        seesay.errors.SeesayError: cannot open the given bytes: not a picture of a known format
+        seesay.errors.SeesayError: cannot open the given bytes: not an image of a known format
           allowed: JPEG, MPO, PNG, WEBP, GIF, BMP, TIFF, AVIF, HEIC
     """
     if at_least is not None and at_least < 1:
@@ -103,7 +103,7 @@ def _open_file(path: Path) -> BinaryIO:
     try:
         return BytesIO(read_regular(path, PHOTO))
     except IsADirectoryError as error:
-        raise SeesayError(f"cannot open {path}: it is a folder", hint="give the picture inside it") from error
+        raise SeesayError(f"cannot open {path}: it is a folder", hint="give the image inside it") from error
     except OSError as error:
         hint = "give an address as text" if remote.looks_like_address(path) else None
         raise SeesayError(f"cannot open {path}: {(error.strerror or str(error)).lower()}", hint=hint) from error
@@ -148,7 +148,7 @@ def find_opener(head: bytes, name: str) -> _Opener:
             return _avif_opener(name)
         if brands & _HEIF_BRANDS:
             return _heif_opener(name)
-    raise SeesayError(f"cannot open {name}: not a picture of a known format", allowed=FORMATS)
+    raise SeesayError(f"cannot open {name}: not an image of a known format", allowed=FORMATS)
 
 
 def _avif_opener(name: str) -> _Opener:
@@ -186,11 +186,11 @@ def _finish(image: Image.Image, name: str, max_pixels: int, at_least: int | None
     if at_least is not None and isinstance(image, JpegImageFile):
         image.draft(None, (at_least, at_least))
     image.load()
-    orientation = _orientation(image)  # after loading: the TIFF plugin turns the picture by itself and drops the tag
+    orientation = _orientation(image)  # after loading: the TIFF plugin turns the image by itself and drops the tag
     image = _to_rgb(image, name)
     if orientation in _UPRIGHT:
         image = image.transpose(_UPRIGHT[orientation])
-    image.info.clear()  # an orientation that stayed behind would turn the picture again when it is passed on
+    image.info.clear()  # an orientation that stayed behind would turn the image again when it is passed on
     return image
 
 
@@ -198,14 +198,14 @@ def _too_large(name: str, size: str, max_pixels: int) -> SeesayError:
     return SeesayError(
         f"cannot open {name}: too large ({size})",
         allowed=f"up to {max_pixels:,} pixels, {max_pixels // _LONGEST:,} of the longer side",
-        hint="shrink the picture, or raise max_pixels if you trust it",
+        hint="shrink the image, or raise max_pixels if you trust it",
     )
 
 
 def _orientation(image: Image.Image) -> int:
     try:
         return int(image.getexif().get(ExifTags.Base.Orientation, 1))
-    except Exception:  # broken metadata is no reason to refuse a picture whose pixels are fine
+    except Exception:  # broken metadata is no reason to refuse an image whose pixels are fine
         return 1
 
 

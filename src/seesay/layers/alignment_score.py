@@ -1,8 +1,8 @@
-"""How well sentences fit pictures by the parts of both: every word takes the region that suits it best.
+"""The alignment score of images and sentences: every word takes the region that suits it best.
 
     S_kl = Σ_{t ∈ g_l} max_{i ∈ g_k} v_i · s_t        (DVSA supplement, Eq. 1)
 
-Regions i of picture k against words t of sentence l. All inner products of a few pictures with the words of a few
+Regions i of image k against words t of sentence l. All inner products of a few images with the words of a few
 sentences are one matrix product, whose result is reduced while it is still in the cache: the memory that is needed does
 not grow with the number of pairs.
 """
@@ -20,21 +20,21 @@ _WORDS = 1024  # of a block: enough for a matrix product at full speed
 
 
 def sum_of_max(regions: Tensor, texts: Sequences, *, mask: Tensor | None = None, block: int = BLOCK) -> Tensor:
-    """The score of every picture and every sentence.
+    """The score of every image and every sentence.
 
     Where gradients are wanted, everything is one block: they need all inner products anyway.
 
     Args:
         regions: (n_images, N, D).
         texts: Vectors of words.
-        mask: (n_images, N), True where there is a region; every picture has one or more. None where all have N.
+        mask: (n_images, N), True where there is a region; every image has one or more. None where all have N.
         block: Most bytes of inner products to hold at a time. It changes nothing in the result but the last digits.
 
     Returns:
         (n_images, n_texts).
 
     Example:
-        >>> regions = torch.tensor([[[1.0, 0.0], [0.0, 2.0]]])  # one picture: left and right
+        >>> regions = torch.tensor([[[1.0, 0.0], [0.0, 2.0]]])  # one image: left and right
         >>> texts = Sequences(torch.tensor([[[3.0, 0.0], [1.0, 1.0]]]), torch.tensor([[5, 6]]), torch.tensor([2]))
         >>> sum_of_max(regions, texts)  # 3 of the left, 2 of the right
         tensor([[5.]])
@@ -58,7 +58,7 @@ def sum_of_max(regions: Tensor, texts: Sequences, *, mask: Tensor | None = None,
 
 
 def _best(regions: Tensor, words: Tensor, mask: Tensor | None) -> Tensor:
-    """What the best region of each picture gives each word: (n, N, D), (W, D) → (n, W)."""
+    """What the best region of each image gives each word: (n, N, D), (W, D) → (n, W)."""
     n, n_regions, _ = regions.shape
     products = (regions.flatten(0, 1) @ words.T).view(n, n_regions, len(words))  # (n, N, W)
     if mask is not None:

@@ -10,7 +10,7 @@ FORMS = ("joint", "paper")
 
 @dataclass(frozen=True)
 class Side:
-    """One side of pairs, pictures or sentences.
+    """One side of pairs, images or sentences.
 
     Attributes:
         parts: (n, N, D) instance candidates: regions a_i or words w_j.

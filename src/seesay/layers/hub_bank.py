@@ -1,4 +1,4 @@
-"""How much of a hub a photo is: how near it is to sentences that have nothing to do with it.
+"""The hubness of a photo: its similarity to sentences that have nothing to do with it.
 
 Some photos are near to most sentences, and come first for queries that mean something else (Radovanović et al. 2010).
 As in the inverted softmax (Smith et al. 2017) a photo v is weighed by what a bank of sentences u_k gives it,

@@ -1,10 +1,10 @@
-"""The likelihood of every sentence under every picture, for models that see the picture after reading.
+"""The likelihood of every sentence under every image, for models that see the image after reading.
 
     y(t) = W · f(state(t) + I) + b
     log P(w | I) = Σ_t  y(t)[w(t)] − log Σ_v exp y(t)[v]
 
-The sum over the vocabulary is nearly all of the work: for every position and picture a product with all of W. Sentences
-that begin alike share positions, and what is made of a position and a picture does not leave the cache of a core.
+The sum over the vocabulary is nearly all of the work: for every position and image a product with all of W. Sentences
+that begin alike share positions, and what is made of a position and an image does not leave the cache of a core.
 """
 
 import math
@@ -40,10 +40,10 @@ def log_likelihoods(
     memory: int = MEMORY,
     on_progress: Progress | None = None,
 ) -> Tensor:
-    """log P(sentence | picture) for all pairs, by as many threads as torch may use.
+    """log P(sentence | image) for all pairs, by as many threads as torch may use.
 
     Args:
-        images: (n, M) what each picture adds before the activation.
+        images: (n, M) what each image adds before the activation.
         texts: The states (n, T, M) before each word, which depend on the words before it alone, and the words that are
             to be predicted.
         activation: Element by element; it may overwrite what it is given, which is faster.
@@ -51,8 +51,8 @@ def log_likelihoods(
         bias: (V,)
         project: (d, M) from the activations to what the softmax reads, where that is not the same.
         normalised: Divide by the sum over the vocabulary; otherwise the logits are taken for log-probabilities.
-        memory: Bytes for what is kept of a few pictures and all positions. It changes nothing in the result.
-        on_progress: Called with the pairs of a position and a picture that are done, and with their number.
+        memory: Bytes for what is kept of a few images and all positions. It changes nothing in the result.
+        on_progress: Called with the pairs of a position and an image that are done, and with their number.
 
     Returns:
         (n_images, n_texts), natural logarithms.
@@ -73,7 +73,7 @@ def log_likelihoods(
     # (V, d + 1): the bias is the weight of a 1. Without the sums it is added once, and the vectors lie close together.
     words = torch.cat([weight, bias.unsqueeze(1)], 1) if normalised else weight
     scorer = _Scorer(texts, shared, activation, words, project, normalised, n_rows, n_columns)
-    # Several positions make up a block, so that it is nearly full whatever the number of pictures.
+    # Several positions make up a block, so that it is nearly full whatever the number of images.
     most = max(1, min(n_rows // 4, memory // (len(shared.words) * images.element_size())))
     parts = images.tensor_split(math.ceil(len(images) / most))
     n_done, n_total = 0, len(images) * len(shared.n_next)

@@ -1,4 +1,4 @@
-"""The two sides of pairs of an image and a sentence: what is computed once, and what came of comparing them."""
+"""The two sides of pairs of an image and a sentence, with what is computed once for each side."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,21 +7,6 @@ import torch
 from torch import Tensor
 
 from seesay.layers.attention import Side
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What was looked at in pairs of K pictures and L sentences, and what came of it.
-
-    Attributes:
-        scores: (K, L).
-        regions: (T, K, L, I) how salient regions are at each step, p of Eq. 1.
-        words: (T, K, L, J) the same of words, q of Eq. 1.
-    """
-
-    scores: Tensor
-    regions: Tensor
-    words: Tensor
 
 
 @dataclass(frozen=True)

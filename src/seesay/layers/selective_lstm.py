@@ -1,4 +1,4 @@
-"""Pairs of a picture and a sentence, looked at a few times: the part of sm-LSTM that sees both sides.
+"""The part of sm-LSTM that compares an image and a sentence in several attention steps.
 
     p_t = softmax_i f_p(m, a_i, h_{t-1}),  q_t = softmax_j f_q(n, w_j, h_{t-1})     Eq. 1
     a'_t = Σ_i p_{t,i} a_i,  w'_t = Σ_j q_{t,j} w_j                                 Eq. 3
@@ -8,9 +8,9 @@
 As published, s_t is made of a'_t and w'_t alone; context that only steers the attention would reach the score through
 what is attended to.
 
-Whatever depends on one side alone is computed once for each picture and each sentence. To that belongs all of the first
-step's attention: h_0 is nothing, so a picture's first map is the same for every sentence. The rest is computed in
-blocks of a few pictures and a few sentences of like length.
+Whatever depends on one side alone is computed once for each image and each sentence. To that belongs all of the first
+step's attention: h_0 is nothing, so an image's first map is the same for every sentence. The rest is computed in
+blocks of a few images and a few sentences of like length.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seesay.images.evidence import Looked
 from seesay.layers.attention import ContextAttention, Side, unevenness
-from seesay.layers.pair_sides import Looked, PreparedSide, Share, share_out, weighted_mean
+from seesay.layers.pair_sides import PreparedSide, Share, share_out, weighted_mean
 from seesay.layers.scratch import Scratch
 from seesay.layers.threads import map_in_threads
 from seesay.system.progress import Progress
@@ -103,7 +104,7 @@ class SelectiveLSTM(nn.Module):
         self.W_hh.weight[:, :half] += 4.0 / half
         self.w_hs.weight += 4.0 / H
 
-    def look(self, images: Side, texts: Side) -> Looked:
+    def look(self, images: Side, texts: Side) -> Looked[Tensor]:
         """All pairs at once, with everything that was looked at: for learning, and for showing a few."""
         seen: list[tuple[Tensor, Tensor]] = []
         scores = self._run(*self._prepare(images, texts), see=lambda p, q: seen.append((p, q)))
@@ -114,7 +115,7 @@ class SelectiveLSTM(nn.Module):
             torch.stack([q.unsqueeze(0).expand(K, L, -1) if q.ndim == 2 else q for _, q in seen]),
         )
 
-    def unevenness(self, looked: Looked, texts: Side) -> Tensor:
+    def unevenness(self, looked: Looked[Tensor], texts: Side) -> Tensor:
         """The regulariser of Eq. 7, squared, of both sides; see `seesay.layers.attention.unevenness`."""
         if not self.attends:
             return looked.scores.new_zeros(())

@@ -39,11 +39,11 @@ class File(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Everything that follows from the bytes of a picture.
+    """Everything that follows from the bytes of a photo.
 
     Attributes:
         digest: Of the bytes (`seesay.images.extraction.content_key`).
-        width: Of the upright picture, in pixels.
+        width: Of the upright photo, in pixels.
         taken: When, as ISO 8601 without a zone, which cameras do not tell; None where the file does not say.
         vector: (D,) float16, of unit length.
         thumbnail: A small JPEG without metadata.

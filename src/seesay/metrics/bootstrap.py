@@ -1,4 +1,4 @@
-"""A mean and how sure it is."""
+"""A mean with its confidence interval, by bootstrap."""
 
 from dataclasses import dataclass
 

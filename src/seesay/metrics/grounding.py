@@ -1,4 +1,4 @@
-"""Does a phrase find its place in the picture, and a region its phrases.
+"""Metrics of grounding: pointing, overlap of boxes, and retrieval of regions and phrases.
 
 Boxes are left, top, right, bottom, points are x, y, all as fractions of the image's width and height. A phrase may have
 several boxes ("three people"), a box several phrases. Shares are in percent.

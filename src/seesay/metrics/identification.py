@@ -1,4 +1,4 @@
-"""Which picture was a sentence written for? Drawn trials and how many of them are right (paper 004, section 2.2.2)."""
+"""Which image was a sentence written for? Drawn trials and how many of them are right (paper 004, section 2.2.2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ N_TRIALS = 6400
 
 @dataclass(frozen=True)
 class Trials:
-    """Sentences, each with the pictures to choose from.
+    """Sentences, each with the images to choose from.
 
     Attributes:
         texts: (n,) the sentence of each trial.
@@ -41,18 +41,18 @@ def draw_trials(
     seed: int = 0,
     rivals: ArrayLike | None = None,
 ) -> Trials:
-    """Draw sentences, and for each its own picture and others.
+    """Draw sentences, and for each its own image and others.
 
     Args:
-        image_of: (n_texts,) the picture of each sentence.
+        image_of: (n_texts,) the image of each sentence.
         n_trials: How many; a sentence may come more than once, with other rivals.
-        n_candidates: Pictures to choose from, the right one among them.
+        n_candidates: Images to choose from, the right one among them.
         seed: The same seed draws the same trials.
-        rivals: (n_images, m) the pictures that may stand beside each one; all others where it is not given. The first
+        rivals: (n_images, m) the images that may stand beside each one; all others where it is not given. The first
             of them are taken where m is as many as needed: neighbours, the nearest first, give the hardest trials.
 
     Raises:
-        SeesayError: There are fewer pictures than candidates.
+        SeesayError: There are fewer images than candidates.
 
     Example:
         >>> trials = draw_trials([0, 0, 1, 2], n_trials=5, n_candidates=3, seed=1)
@@ -62,7 +62,7 @@ def draw_trials(
     owners = as_array(image_of, "image_of", "(n_texts,)").astype(np.int64)
     n_images = int(owners.max(initial=-1)) + 1
     if n_candidates < 2 or n_trials < 1:
-        raise SeesayError(f"{n_trials} trials of {n_candidates} pictures", allowed="1 or more, of 2 or more")
+        raise SeesayError(f"{n_trials} trials of {n_candidates} images", allowed="1 or more, of 2 or more")
     rng = np.random.default_rng([seed, n_candidates])
     texts = rng.integers(len(owners), size=n_trials) if len(owners) else owners
     own = owners[texts]
@@ -70,12 +70,12 @@ def draw_trials(
     if rivals is not None:
         table = as_indices(rivals, "rivals", "(n_images, m)", n_images)
         if table.shape[1] < n_rivals:
-            raise SeesayError(f"{table.shape[1]} rivals of a picture for {n_candidates} candidates")
+            raise SeesayError(f"{table.shape[1]} rivals of an image for {n_candidates} candidates")
         others = table[own][:, :n_rivals]
     else:
         if n_images < n_candidates:
-            raise SeesayError(f"{n_candidates} candidates of {n_images} pictures", allowed=f"2 to {n_images}")
-        # Numbers from 1 to n − 1, all different, added to the own one around the circle: every other picture alike.
+            raise SeesayError(f"{n_candidates} candidates of {n_images} images", allowed=f"2 to {n_images}")
+        # Numbers from 1 to n − 1, all different, added to the own one around the circle: every other image alike.
         steps = np.stack([rng.choice(n_images - 1, n_rivals, replace=False) for _ in range(n_trials)]) + 1
         others = (own[:, None] + steps) % n_images
     return Trials(texts, np.concatenate([own[:, None], others], 1))

@@ -28,7 +28,7 @@ from seesay.text.tokenizer import Tokenizer
 from seesay.text.tokens import LONGEST
 from seesay.text.vocabulary import END, PAD, START, Vocabulary
 
-Picture = Path | str | bytes | Image.Image
+ImageLike = Path | str | bytes | Image.Image
 State = tuple[Tensor, ...]
 """What a captioner remembers between words: every tensor has one row for each sentence that is being written."""
 NORMALISATIONS = ("marginal", "mean-image", "none")
@@ -160,19 +160,19 @@ class Matcher(nn.Module, Declared, ABC):
 
     @property
     def backbone(self) -> Backbone:
-        """The network that it looks through, loaded when it is first needed."""
+        """The image network, loaded when it is first needed."""
         if not self._backbone:
             self._backbone.append(self.feature_spec.load_backbone())
         return self._backbone[0]
 
-    def features(self, images: Sequence[Picture]) -> Features:
+    def features(self, images: Sequence[ImageLike]) -> Features:
         """Open images and run the backbone on them, one after the other, without any store."""
         backbone, spec = self.backbone, self.feature_spec
         rows = [compute([open_image(image, at_least=spec.pixels)], backbone, spec.crop) for image in images]
         return Features(*(torch.cat([torch.from_numpy(row[name]).float() for row in rows]) for name in rows[0]))
 
     @torch.inference_mode()
-    def match(self, images: Picture | Sequence[Picture], sentences: str | Sequence[str]) -> Tensor:
+    def match(self, images: ImageLike | Sequence[ImageLike], sentences: str | Sequence[str]) -> Tensor:
         """Score every sentence against every image.
 
         Args:
@@ -191,24 +191,25 @@ class Matcher(nn.Module, Declared, ABC):
         return self.score(*self.encode(images, sentences))
 
     @torch.inference_mode()
-    def encode(self, images: Picture | Sequence[Picture], sentences: str | Sequence[str]) -> tuple[Tensor, Any]:
+    def encode(self, images: ImageLike | Sequence[ImageLike], sentences: str | Sequence[str]) -> tuple[Tensor, Any]:
         """What the two encoders give for images and sentences, one or several: what `score` takes."""
-        pictures = [images] if isinstance(images, Path | str | bytes | Image.Image) else list(images)
+        given = [images] if isinstance(images, Path | str | bytes | Image.Image) else list(images)
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
-        if not pictures or not texts:
-            missing = "images" if not pictures else "sentences"
+        if not given or not texts:
+            missing = "images" if not given else "sentences"
             raise SeesayError(f"there are no {missing} to match", allowed="one or more images and sentences")
-        return self.encode_images(self.features(pictures)), self.encode_texts(texts)
+        return self.encode_images(self.features(given)), self.encode_texts(texts)
 
 
 class Captioner(Matcher):
     """A model that gives every next word of a sentence about an image a probability.
 
-    It writes no sentence itself: `seesay.captioning` does, with `start` and `step`. It can match too: a sentence fits a
-    image as well as the image makes it likely.
+    It writes no sentence itself: `seesay.captioning` does, with `start` and `step`. It can match too: a sentence fits
+    an image as well as the image makes it likely.
     """
 
     learning_task = "captioning"
+    tuning = ("captions", "confidence")
     tasks: ClassVar[tuple[str, ...]] = ("captions",)
 
     @abstractmethod

@@ -43,12 +43,12 @@ def write_card(about: Mapping[str, Any]) -> str:
         sources = about.get("recipe", {}).get("data", {}).get("train", [])
         for place, row in enumerate(data):
             source = sources[place] if place < len(sources) else {}
-            pictures = f"{row['n_images']:,}" if row["n_images"] else "none, sentences only"
+            images = f"{row['n_images']:,}" if row["n_images"] else "none, sentences only"
             sentences = f"{row['n_sentences']:,}"
             if source.get("snippets"):
                 sentences += f" noun phrases, each with the region that `{source['snippets']}` laid it on"
             terms = next((TERMS[name] for name in TERMS if row["name"].startswith(name)), "as its owner says")
-            lines.append(f"| {row['name']} | {row['split']} | {pictures} | {sentences} | {terms} |")
+            lines.append(f"| {row['name']} | {row['split']} | {images} | {sentences} | {terms} |")
         lines += ["", "The dev and test photos of each of these collections were left out of it."]
         if any(row["name"].startswith("flickr8k") for row in data):
             lines.append(

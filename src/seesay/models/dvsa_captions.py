@@ -204,8 +204,8 @@ def cut_regions(features: Features, boxes: Boxes) -> Features:
 
     Example:
         >>> from seesay.images.regions import windows
-        >>> picture = Features(torch.zeros(1, 3), torch.zeros(1, 2, 2, 3))
-        >>> regions = cut_regions(picture, windows(5))
+        >>> image = Features(torch.zeros(1, 3), torch.zeros(1, 2, 2, 3))
+        >>> regions = cut_regions(image, windows(5))
         >>> regions.pooled.shape, regions.parts.shape
         (torch.Size([5, 3]), torch.Size([5, 1, 3]))
     """

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from seesay.catalogue.weights import ENSEMBLE, FORMAT, PACKAGED, Weights, check_digests, read_about
 from seesay.errors import SeesayError
-from seesay.models.base import Matcher, Picture
+from seesay.models.base import ImageLike, Matcher
 from seesay.models.hubness import HUBNESS
 from seesay.models.pretrained import load
 from seesay.system.files import replace_atomically
@@ -122,7 +122,7 @@ class Ensemble:
         return joined
 
     @torch.inference_mode()
-    def match(self, images: Picture | Sequence[Picture], sentences: str | Sequence[str]) -> Tensor:
+    def match(self, images: ImageLike | Sequence[ImageLike], sentences: str | Sequence[str]) -> Tensor:
         """Score every sentence against every image: (n_images, n_texts)."""
         models = [load(member.name) for member in self.members]
         return torch.from_numpy(self.join([Scored.by(model, *model.encode(images, sentences)) for model in models]))

@@ -31,7 +31,7 @@ from seesay.layers.hub_bank import HubBank
 from seesay.layers.packing import pack_state
 from seesay.layers.pooling import masked_mean
 from seesay.layers.transformer import TextEncoder, read_bert
-from seesay.models.base import Matcher, Picture
+from seesay.models.base import ImageLike, Matcher
 from seesay.models.registry import register_model
 from seesay.models.starting import find_start, load_beside, read_family
 from seesay.settings.eye_ear import EyeEarConfig as EyeEarConfig
@@ -52,6 +52,7 @@ class EyeEar(Matcher):
     tokenizer_type = Subwords
     learning_task = "eye-ear"
     stage = "first"
+    tuning = ("vectors",)
     starting_point = (
         "Its sentence encoder started from all-MiniLM-L6-v2 (Apache-2.0), which had learned from a billion pairs of "
         "sentences. Among them are captions of Flickr30K and COCO, those of Flickr8K's test photos with them: "
@@ -153,7 +154,7 @@ class EyeEar(Matcher):
         backbone = self.feature_spec.load_backbone()
         return nn.Sequential(split_network(backbone)[1], backbone.head)
 
-    def features(self, images: Sequence[Picture]) -> Features:
+    def features(self, images: Sequence[ImageLike]) -> Features:
         size = self.feature_spec.size
         pixels = [preprocess(open_image(image, at_least=size), size, "squash") for image in images]
         lower = torch.from_numpy(np.concatenate([self._lower(view) for view in pixels]))

@@ -180,7 +180,7 @@ class HMLSTM(Aligner):
     def _parts(self, features: Features) -> Tensor:
         return features.regions(self.boxes) if features.parts is None else features.parts  # (n, N, C)
 
-    def encode_pictures(
+    def encode_for_training(
         self, features: Features, owner: Tensor, region: Tensor, shown: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Images (n, D), the region of each phrase (P, D), and some regions of all (n, M, D), as training sees them.

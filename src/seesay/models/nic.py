@@ -112,7 +112,7 @@ class NIC(Captioner):
         self, images: Tensor, texts: Any, *, normalise: str = NORMALISATIONS[0], on_progress: Progress | None = None
     ) -> Tensor:
         raise SeesayError(
-            "nic reads a sentence anew for every image and has no scores of images and sentences",
+            "nic reads a sentence again for every image and has no scores of images and sentences",
             allowed="captions, and `log_prob` of a sentence under its image",
             hint="seesay models lists weights that match",
         )

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 from seesay.images.arrays import LOWER, OUTPUTS, Boxes, Floats, ImageFeatures
+from seesay.images.evidence import Looked, Saliency
 from seesay.runtime.folder import GraphFolder
-from seesay.runtime.protocol import Looked, Saliency, State, Texts
+from seesay.runtime.protocol import State, Texts
 from seesay.text.tokens import LONGEST
 
-if TYPE_CHECKING:  # opening pictures needs packages that a query does without
+if TYPE_CHECKING:  # opening images needs packages that a query does without
     from seesay.runtime.network import Network
     from seesay.text.tokenizer import Tokenizer
     from seesay.text.trees import Tree
@@ -65,6 +65,8 @@ class Model:
     @property
     def temperature(self) -> float:
         """What scores are divided by before a softmax over them says anything: the loss's own, as trained."""
+        if "temperature" in self.about:
+            return float(self.about["temperature"])
         return float(self.about.get("recipe", {}).get("loss", {}).get("temperature", 1.0))
 
     @property
@@ -105,15 +107,14 @@ class Model:
     @cached_property
     def network(self) -> "Network":
         """The network whose features the model takes: in the weights' own folder, or the package's."""
-        from seesay.runtime.network import Network
+        from seesay.runtime.network import find_network, open_network
 
         name = str(self.graphs.table.get("network", ""))
         if not name or Path(name).name != name:
             raise SeesayError(f"{self.graphs.origin} names the network {name!r}", allowed="the name of a folder")
         digest = str(self.about["features"].get("digest", ""))
-        places = (self.graphs.folder, self.graphs.folder.parent, PACKAGED)
-        found = (place / name for place in places if (place / name / "network.json").is_file())
-        return Network(next(found, self.graphs.folder / name), digest=digest, threads=self.threads)
+        folder = find_network(name, (self.graphs.folder, self.graphs.folder.parent))
+        return open_network(folder, digest=digest, threads=self.threads)
 
     @property
     def schemes(self) -> tuple[str, ...]:
@@ -242,18 +243,18 @@ class Model:
         return self._score(given, texts, next(filter(self.can, graphs), "score"))
 
     def _block(self) -> tuple[int, int]:
-        """Pictures and sentences that are compared at once."""
+        """Images and sentences that are compared at once."""
         if "step" not in self.graphs.names:
             return _N_IMAGES, _N_TEXTS
         return max(1, _MEMORY // (4 * len(self.vocabulary))), 1
 
     def match(self, images: Any, sentences: str | Sequence[str]) -> Floats:
         """Score every sentence against every image, one or several, as `features` takes them: (n_images, n_texts)."""
-        pictures = list(images) if isinstance(images, Sequence) and not isinstance(images, str | bytes) else [images]
+        given = list(images) if isinstance(images, Sequence) and not isinstance(images, str | bytes) else [images]
         texts = [sentences] if isinstance(sentences, str) else list(sentences)
-        if not pictures or not texts:
+        if not given or not texts:
             raise SeesayError("there is nothing to match", allowed="one or more images and sentences")
-        return self.score(self.encode_images(self.features(pictures)), self.encode_texts(texts))
+        return self.score(self.encode_images(self.features(given)), self.encode_texts(texts))
 
     def embed(self, features: ImageFeatures, sentences: Sequence[str]) -> tuple[Floats, Floats]:
         """One vector for each image and one for each sentence, the more alike the better they fit: (n, D), (m, D)."""
@@ -261,11 +262,11 @@ class Model:
             raise SeesayError(f"{self.name} has no one vector for an image and a sentence", hint="seesay models")
         return self.encode_images(features), self.encode_texts(sentences)
 
-    def look(self, images: Floats, texts: Texts) -> Looked:
+    def look(self, images: Floats, texts: Texts) -> Looked[Floats]:
         """What a model that attends looks at in every pair of a few images and a few sentences."""
         return Looked(*self.graphs.open("look")({"images": images, **vars(texts)}))
 
-    def saliency(self, features: ImageFeatures, sentences: Sequence[str], *, contrastive: bool) -> Saliency:
+    def saliency(self, features: ImageFeatures, sentences: Sequence[str], *, contrastive: bool) -> Saliency[Floats]:
         """What the match of every image with the sentence in the same place rests on (excitation backprop)."""
         if features.map is None:
             raise ValueError("an explanation needs the features' map")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay.images.arrays import Boxes, Floats, ImageFeatures
+from seesay.images.evidence import Looked, Saliency
 
 if TYPE_CHECKING:
     from seesay.catalogue.weights import Weights
@@ -52,36 +53,6 @@ class Texts:
         lengths = self.lengths[rows]
         longest = int(lengths.max(initial=1))
         return Texts(self.states[rows, :longest], self.words[rows, :longest], lengths)
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What a model that attends looked at, in every pair of images and sentences.
-
-    Attributes:
-        scores: (n, m).
-        regions: (n_steps, n, m, R) the share of each region of an image.
-        words: (n_steps, n, m, T) the share of each word.
-    """
-
-    scores: Floats
-    regions: Floats
-    words: Floats
-
-
-@dataclass(frozen=True)
-class Saliency:
-    """What a match rests on, for pairs of an image and a sentence.
-
-    Attributes:
-        logits: (n,) of P(match).
-        maps: (n, h, w) the probability of each cell of the image's map.
-        words: (n, T) the probability of each word; 0 behind a sentence's end.
-    """
-
-    logits: Floats
-    maps: Floats
-    words: Floats
 
 
 class Answering(Protocol):
@@ -164,10 +135,10 @@ class Answering(Protocol):
     def embed(self, features: ImageFeatures, sentences: Sequence[str]) -> tuple[Floats, Floats]:
         """One vector for each image and one for each sentence, the more alike the better they fit: (n, D), (m, D)."""
 
-    def look(self, images: Floats, texts: Texts) -> Looked:
+    def look(self, images: Floats, texts: Texts) -> Looked[Floats]:
         """What is looked at in every pair of a few images and a few sentences."""
 
-    def saliency(self, features: ImageFeatures, sentences: Sequence[str], *, contrastive: bool) -> Saliency:
+    def saliency(self, features: ImageFeatures, sentences: Sequence[str], *, contrastive: bool) -> Saliency[Floats]:
         """What the match of every image with the sentence in the same place rests on (excitation backprop)."""
 
     def start(self, images: Floats) -> State:

@@ -103,7 +103,7 @@ class Cluster:
             raise (error.cause if isinstance(error.cause, SeesayError) else error) from None
         except (known.WorkerCrashedError, known.OutOfMemoryError) as error:
             raise SeesayError(
-                f"a worker of the cluster {self.name} died {_RETRIES + 1} times on the same few pictures",
+                f"a worker of the cluster {self.name} died {_RETRIES + 1} times on the same few images",
                 hint="look for out-of-memory in Ray's logs; without --ray the same command goes on where it was",
             ) from error
         except (known.RayError, ConnectionError) as error:

@@ -1,4 +1,4 @@
-"""What a model has learned about words: which ones it uses alike.
+"""The nearest words by a model's word vectors.
 
 m-RNN's word vectors start at random and come to lie near each other where words mean similar things (section 5).
 """

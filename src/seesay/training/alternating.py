@@ -1,4 +1,4 @@
-"""Learning in turns: the task of a model that finds out by itself which phrase speaks of which region (HM-LSTM Fig. 3).
+"""Alternating learning: finding the region of each phrase, and training on these pairs, in turns (HM-LSTM Fig. 3).
 
 1. For `coarse_epochs` only sentences and images are ranked.
 2. Then, every `round_epochs`: (a) each noun phrase of every training sentence takes the region of its image that fits
@@ -104,11 +104,11 @@ class AlternatingTask(RankingTask):
         texts = self.model.encode_trees(batch.texts[own])
         features = source.table.rows(batch.images[own].tolist())
         region = self._buffer(_REGION)[places].long()
-        images, regions, shown = self.model.encode_pictures(features, texts.owner, region, self._show(batch))
+        images, regions, shown = self.model.encode_for_training(features, texts.owner, region, self._show(batch))
         order = torch.from_numpy(np.concatenate([batch.images[part::world] for part in range(world)]))
-        picture = torch.from_numpy(batch.images[own])[texts.owner]
-        picture, keys, weights = (
-            torch.cat(gather_shards(part, world)) for part in (picture, texts.keys, self._buffer(_CONFIDENCE)[places])
+        image_ids = torch.from_numpy(batch.images[own])[texts.owner]
+        image_ids, keys, weights = (
+            torch.cat(gather_shards(part, world)) for part in (image_ids, texts.keys, self._buffer(_CONFIDENCE)[places])
         )
         images, sentences, regions, phrases = (
             gather_with_own_gradient(part, rank, world) for part in (images, texts.sentences, regions, texts.phrases)
@@ -117,7 +117,7 @@ class AlternatingTask(RankingTask):
         coarse = self._loss(images @ sentences.T, positives)
         if not len(phrases):  # no sentence of the batch names anything
             return Loss.of_whole_batch(coarse, world, sentence_loss=float(coarse.detach()))
-        neutral = (picture.unsqueeze(1) == picture) | (keys.unsqueeze(1) == keys)
+        neutral = (image_ids.unsqueeze(1) == image_ids) | (keys.unsqueeze(1) == keys)
         fine = pair_loss(regions @ phrases.T, neutral, weights, self.recipe.loss)
         total = coarse + self.model.config.phrase_weight * fine
         logs = {"sentence_loss": float(coarse.detach()), "phrase_loss": float(fine.detach())}
@@ -174,12 +174,12 @@ class AlternatingTask(RankingTask):
                 norm.reset_running_stats()
                 norm.momentum = None  # the mean over all batches
                 norm.train()
-            for batch in self._pictured(n_batches):
+            for batch in self._with_images(n_batches):
                 self.loss(batch, 0, 1)
             for norm, momentum in zip(norms, momenta, strict=True):
                 norm.momentum = momentum
 
-    def _pictured(self, n: int) -> Iterator[Batch]:
+    def _with_images(self, n: int) -> Iterator[Batch]:
         """The first batches with images; with phrases as soon as correspondences were looked for."""
         is_fine = bool(self._buffer(_CONFIDENCE).any())
         for index in range(self.n_batches(0)):

@@ -1,4 +1,4 @@
-"""What a run tells while it goes on, and how it ended."""
+"""Events of a run, for progress and logs, and its result."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -31,7 +31,7 @@ from seesay.training.eye.views import View, draw_view, mirror_words
 from seesay.training.losses import batch_softmax
 from seesay.training.ranking import RankingTask, gather_rows
 from seesay.training.recipe import Recipe
-from seesay.training.sources import require_pictures
+from seesay.training.sources import require_images
 from seesay.training.task import Loss, MoreDev, register_task
 
 LOWEST_TEMPERATURE = 0.01
@@ -58,7 +58,7 @@ class EyeEarTask(RankingTask, MoreDev):
     """The eye and the ear, the collections they learn from, and the collections they are measured on."""
 
     def __init__(self, model: EyeEar, sources: Sequence[Examples], dev: Examples, recipe: Recipe) -> None:
-        require_pictures(sources, recipe, "an eye")
+        require_images(sources, recipe, "an eye")
         super().__init__(model, sources, dev, recipe)
         self.eye = model
         self._photo_batches = lru_cache(maxsize=2)(self._make_batches)

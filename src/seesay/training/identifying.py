@@ -1,4 +1,4 @@
-"""Learning to identify: pairs of an image and a sentence, of which half do not belong together.
+"""The learning task of identifiers: pairs of an image and a sentence, of which half do not belong together.
 
 A batch holds sentences with their own images and, for each sentence, one or more images that it was not written
 for: of the same collection, drawn at random, or among the images most similar to its own. Both kinds of pairs weigh
@@ -23,9 +23,9 @@ from seesay.metrics.calibration import expected_calibration_error, fit_scaling, 
 from seesay.metrics.identification import draw_trials, identification_accuracy
 from seesay.models.base import Matcher
 from seesay.models.identifier import Identifier
-from seesay.scoring import score_trials, similar_pictures
+from seesay.scoring import score_trials, similar_images
 from seesay.training.recipe import Recipe
-from seesay.training.sources import SourceTask, require_pictures
+from seesay.training.sources import SourceTask, require_images
 from seesay.training.task import Loss, register_task
 
 N_CANDIDATES = 10
@@ -49,7 +49,7 @@ class IdentifyingTask(SourceTask[Identifier]):
     """An identifier, the collections it learns from, and the collection it is measured on."""
 
     def __init__(self, model: Identifier, sources: Sequence[Examples], dev: Examples, recipe: Recipe) -> None:
-        require_pictures(sources, recipe, "an identifier")
+        require_images(sources, recipe, "an identifier")
         for source in (*sources, dev):
             if len(source.collection) < 2:
                 raise SeesayError(f"{source.collection.name} has one image and nothing to tell it from")
@@ -60,8 +60,8 @@ class IdentifyingTask(SourceTask[Identifier]):
         source = self.sources[place]
         own = source.image_of[examples]
         rng = np.random.default_rng([self.recipe.seed, epoch, index])
-        n_pictures, n_wrong = len(source.collection), self.model.config.mismatches
-        wrong = (own[:, None] + rng.integers(1, n_pictures, (len(own), n_wrong))) % n_pictures  # any image but its own
+        n_images, n_wrong = len(source.collection), self.model.config.mismatches
+        wrong = (own[:, None] + rng.integers(1, n_images, (len(own), n_wrong))) % n_images  # any image but its own
         if self.model.config.hard:
             similar = self.similar[place][own]  # (n, k)
             chosen = similar[np.arange(len(own))[:, None], rng.integers(similar.shape[1], size=wrong.shape)]
@@ -74,7 +74,7 @@ class IdentifyingTask(SourceTask[Identifier]):
     @cached_property
     def similar(self) -> list[Indices]:
         """For every image of every source the most similar others, by the cosine of the network's vectors."""
-        return [similar_pictures(source, self.model.config.n_similar) for source in self.sources]
+        return [similar_images(source, self.model.config.n_similar) for source in self.sources]
 
     def loss(self, batch: Batch, rank: int, world: int) -> Loss:
         own = slice(rank, None, world)

@@ -1,7 +1,7 @@
 """Learning to rank: the task of every matcher.
 
 A batch is taken from one collection. Of a collection with images it holds sentences with their images; of one that
-has sentences alone it holds two sentences of the same image, which have to find each other. Other sentences of a
+has sentences alone it holds two sentences of the same image, which have to find each other. Other sentences of an
 image in the batch are never counted against it.
 """
 

@@ -72,11 +72,11 @@ def _count_words(sources: list[Examples], min_count: int) -> Vocabulary:
 def _refuse_leaks(sources: list[Examples], dev: Examples) -> None:
     """A photo that is measured on is never learned from, whatever it is called; nor are its sentences alone."""
     assert dev.table is not None
-    pictures = set(dev.table.keys)
+    dev_images = set(dev.table.keys)
     names = {same_photo(item.name) for item in dev.collection.items}
     for source in sources:
         if source.table is not None:
-            leaked = pictures.intersection(source.table.keys)
+            leaked = dev_images.intersection(source.table.keys)
         else:
             leaked = names.intersection(same_photo(item.name) for item in source.collection.items)
         if leaked:

@@ -1,4 +1,4 @@
-"""Snippets: the noun phrases of sentences, each with the region of its image that it was laid on.
+"""Snippets: the noun phrases of sentences, each with the region that was found for it.
 
 DVSA's second model learns from what its first one has found (Karpathy & Fei-Fei 2015, section 3.2): the alignment
 model, which has seen no box, says where each phrase belongs, and the caption RNN learns to write the phrase when it is
@@ -35,9 +35,9 @@ _AT_ONCE = 512
 class RegionTable(FeatureTable):
     """Regions in place of images: each with the mean of its map, beside the vector of the image that it is from."""
 
-    def __init__(self, pictures: FeatureTable, picture_of: NDArray[np.intp], regions: NDArray[np.float16]) -> None:
-        super().__init__(pictures.store, pictures.keys)
-        self._picture_of = picture_of  # (n,)
+    def __init__(self, table: FeatureTable, image_of: NDArray[np.intp], regions: NDArray[np.float16]) -> None:
+        super().__init__(table.store, table.keys)
+        self._image_of = image_of  # (n,)
         self._regions = regions  # (n, C)
 
     def __len__(self) -> int:
@@ -45,14 +45,14 @@ class RegionTable(FeatureTable):
 
     def rows(self, indices: Sequence[int]) -> Features:
         own = np.asarray(indices, np.intp)
-        frames = torch.from_numpy(self._pooled[self._picture_of[own]]).float()
+        frames = torch.from_numpy(self._pooled[self._image_of[own]]).float()
         return Features(frames, parts=torch.from_numpy(self._regions[own]).float().unsqueeze(1))
 
 
 def read_snippets(recipe: SourceRecipe, spec: FeatureSpec) -> Examples:
     """The snippets of what a recipe names, as examples."""
     if recipe.sentences_only:
-        raise SeesayError(f"snippets of {recipe.source} are laid on images", allowed="sentences_only = false")
+        raise SeesayError(f"snippets of {recipe.source} need images", allowed="sentences_only = false")
     collection = read_whole_collection(recipe)
     phrases, table = find_snippets(collection, recipe.snippets, spec)
     return Examples(collection, phrases, np.arange(len(phrases)), table, recipe.weight)
@@ -74,31 +74,31 @@ def find_snippets(collection: Collection, weights: str, spec: FeatureSpec) -> tu
     model = load_aligner(weights)
     if model.feature_spec != spec:
         raise SeesayError(f"{weights} sees {model.feature_spec.name}, not {spec.name}", hint="seesay models")
-    phrases, picture_of = _read_phrases(collection)
+    phrases, image_of = _read_phrases(collection)
     if not phrases:
         raise SeesayError(f"no sentence of {collection.name} has a noun phrase")
     table = features_of(collection.images, spec, ("pooled", "map"))
     boxes = fixed_regions(REGIONS)
     vectors = _vectors(model, phrases)
     regions = np.empty((len(phrases), table.rows([0]).pooled.shape[1]), np.float16)
-    for picture in range(len(table)):
-        own = np.flatnonzero(picture_of == picture)
+    for image in range(len(table)):
+        own = np.flatnonzero(image_of == image)
         if len(own):
-            regions[own] = _lay(model, table.rows([picture]), vectors[own], boxes)
-    return phrases, RegionTable(FeatureTable(FeatureStore(spec), table.keys), picture_of, regions)
+            regions[own] = _lay(model, table.rows([image]), vectors[own], boxes)
+    return phrases, RegionTable(FeatureTable(FeatureStore(spec), table.keys), image_of, regions)
 
 
 def _read_phrases(collection: Collection) -> tuple[list[str], NDArray[np.intp]]:
     """Every snippet, and the number of its image."""
     phrases: list[str] = []
-    picture_of: list[int] = []
+    image_of: list[int] = []
     numbers = [number for number, item in enumerate(collection.items) for _ in item.sentences]
     for number, tree in zip(numbers, parse(collection.sentences), strict=True):
         words = tree.words
         found = [" ".join(words[first:last]) for first, last in noun_snippets(tree)]
         phrases += found
-        picture_of += [number] * len(found)
-    return phrases, np.array(picture_of, np.intp)
+        image_of += [number] * len(found)
+    return phrases, np.array(image_of, np.intp)
 
 
 def _vectors(model: Aligner, phrases: list[str]) -> Tensor:
@@ -113,8 +113,8 @@ def _vectors(model: Aligner, phrases: list[str]) -> Tensor:
     return torch.cat(rows)[[place[phrase] for phrase in phrases]]
 
 
-def _lay(model: Aligner, picture: Features, vectors: Tensor, boxes: Boxes) -> NDArray[np.float16]:
+def _lay(model: Aligner, features: Features, vectors: Tensor, boxes: Boxes) -> NDArray[np.float16]:
     """The means over the regions of one image that fit phrases best: (n, D) → (n, C)."""
-    best = box_overlaps(heat_maps(answering(model), picture.to_arrays(), vectors.numpy()), boxes).argmax(axis=1)
-    regions: NDArray[np.float16] = picture.regions(boxes[best])[0].numpy().astype(np.float16)
+    best = box_overlaps(heat_maps(answering(model), features.to_arrays(), vectors.numpy()), boxes).argmax(axis=1)
+    regions: NDArray[np.float16] = features.regions(boxes[best])[0].numpy().astype(np.float16)
     return regions

@@ -1,4 +1,4 @@
-"""What is learned from: collections as examples, and the batches that are drawn from them."""
+"""Training data: collections as examples, and the batches that are drawn from them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -110,7 +110,7 @@ class SourceTask(Generic[Model]):
         return self._batches.count(epoch)
 
 
-def require_pictures(sources: Sequence[Examples], recipe: Recipe, learner: str) -> None:
+def require_images(sources: Sequence[Examples], recipe: Recipe, learner: str) -> None:
     """Refuse sentences without images, of which a learner learns nothing."""
     if any(source.table is None for source in sources):
         raise SeesayError(f"recipe {recipe.name}: {learner} learns from images", allowed="sentences_only = false")

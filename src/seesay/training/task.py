@@ -1,4 +1,4 @@
-"""What the training loop and a whole run ask of whatever is being learned, and the registry of learning tasks.
+"""Learning tasks: what the training loop and a run ask of them, and their registry.
 
 A model names its learning task (`Matcher.learning_task`); the task registers itself under that name:
 

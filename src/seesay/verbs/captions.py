@@ -1,4 +1,4 @@
-"""`seesay.caption`: say what is in images."""
+"""`seesay.caption`: write captions for images."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""`seesay.describe`: say what is in the regions of an image."""
+"""`seesay.describe`: describe the regions of an image."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -143,15 +143,15 @@ def describe(
             allowed = "left, top, right, bottom as fractions from 0 to 1"
             raise SeesayError(f"the box is {(left, top, right, bottom)}", allowed=allowed)
     given = read_image(image)
-    picture = given.open()
+    photo = given.open()
     if has_phrases(model):
-        found = _retrieve(model, salience, picture, boxes, n, n_phrases, regions)
+        found = _retrieve(model, salience, photo, boxes, n, n_phrases, regions)
     else:
-        found = _write(model, salience, picture, boxes, n, regions)
+        found = _write(model, salience, photo, boxes, n, regions)
     warnings = () if boxes else told
     if not has_phrases(model) and not has("parse"):
         warnings += ("sentences are not told from phrases: that needs pip install 'seesay[parse]'",)
-    return Description(str(model), given, picture.size, tuple(found), warnings)
+    return Description(str(model), given, photo.size, tuple(found), warnings)
 
 
 _SALIENCE = "phrases", "sees an image as a whole and finds no regions"
@@ -178,35 +178,35 @@ def require_able(model: str | Path) -> None:
 
 
 def _write(
-    model: str | Path, salience: str | Path, picture: "Image", own: Sequence[Box], n: int, regions: str
+    model: str | Path, salience: str | Path, photo: "Image", own: Sequence[Box], n: int, regions: str
 ) -> list[DescribedRegion]:
     import numpy as np
 
-    from seesay.grounding.describing import describe_boxes, describe_picture
+    from seesay.grounding.describing import describe_boxes, describe_image
 
     describer = answering_model(model, "step", "describes no regions")
     found: list[Described]
     if own:
-        found = describe_boxes(describer, describer.features([picture]), np.array(own, np.float32))
+        found = describe_boxes(describer, describer.features([photo]), np.array(own, np.float32))
     else:
-        found = describe_picture(describer, answering_model(salience, *_SALIENCE), picture, n=n, regions=regions)
+        found = describe_image(describer, answering_model(salience, *_SALIENCE), photo, n=n, regions=regions)
     return [DescribedRegion(row.box, (row.caption.text,), (row.caption.log_prob,), True, row.fit) for row in found]
 
 
 def _retrieve(
-    model: str | Path, salience: str | Path, picture: "Image", own: Sequence[Box], n: int, n_phrases: int, regions: str
+    model: str | Path, salience: str | Path, photo: "Image", own: Sequence[Box], n: int, n_phrases: int, regions: str
 ) -> list[DescribedRegion]:
     import numpy as np
 
-    from seesay.grounding.describing import retrieve_boxes, retrieve_picture
+    from seesay.grounding.describing import retrieve_boxes, retrieve_image
 
     finder, bank = load_once(model, _open_with_phrases)
     found: list[Retrieved]
     if own:
-        found = retrieve_boxes(finder, bank, finder.features([picture]), np.array(own, np.float32), n_phrases)
+        found = retrieve_boxes(finder, bank, finder.features([photo]), np.array(own, np.float32), n_phrases)
     else:
         aligner = answering_model(salience, *_SALIENCE)
-        found = retrieve_picture(finder, bank, aligner, picture, n=n, n_phrases=n_phrases, regions=regions)
+        found = retrieve_image(finder, bank, aligner, photo, n=n, n_phrases=n_phrases, regions=regions)
     return [
         DescribedRegion(
             row.box, tuple(phrase.text for phrase in row.phrases), tuple(phrase.score for phrase in row.phrases), False

@@ -1,4 +1,4 @@
-"""`seesay.explain`: where in an image, and on which words of a sentence, does a match rest?"""
+"""`seesay.explain`: the parts of an image and the words of a sentence that a match is based on."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,16 +58,16 @@ class ExplainedMatch(Drawn):
         from seesay.drawing.saliency import draw_explanation, draw_steps
 
         rows = [self] if beside is None else [self, beside]
-        picture, found = self.image.open(), [row.explanation for row in rows]
+        photo, found = self.image.open(), [row.explanation for row in rows]
         if all(each.steps for each in found):
             labels = [row.label for row in rows] if beside else ()
-            return draw_steps(picture, found, labels, title=self.sentence)
+            return draw_steps(photo, found, labels, title=self.sentence)
         if beside is not None:
             from seesay.explainers.registry import explainers_with_steps
 
             able = " or ".join(explainers_with_steps())
             raise SeesayError("--beside draws the steps of two models", allowed=f"with --method {able}")
-        return draw_explanation(picture, self.explanation, side=800)
+        return draw_explanation(photo, self.explanation, side=800)
 
     def __repr__(self) -> str:
         weights = " ".join(
@@ -109,9 +109,9 @@ def explain(
         {'a': 0.1, 'dog': 0.6, 'runs': 0.3}
     """
     given = read_image(image)
-    picture = given.open()
+    photo = given.open()
 
-    from seesay.explainers.explaining import explain as find
+    from seesay.explainers.explaining import explain_image
     from seesay.explainers.explanation import let_names_lead
     from seesay.explainers.registry import default_weights
     from seesay.text.typed.known_words import read_words
@@ -119,6 +119,6 @@ def explain(
     chosen = model or default_weights(method)
     matcher = answering_model(chosen)
     reading = read_words(sentence, matcher.tokenizer, exact=exact)
-    found = let_names_lead(find(matcher, matcher.features([picture]), reading.text, method))
+    found = let_names_lead(explain_image(matcher, photo, reading.text, method))
     warnings = reading.notes(without="the explanation is about the rest", lost="the explanation means nothing")
     return ExplainedMatch(name_of(matcher, chosen), label_of(matcher), given, sentence, found, tuple(warnings))

@@ -1,4 +1,4 @@
-"""Where the verbs look that look among many photos: a captioned collection, or a folder."""
+"""The photos that a verb searches: a captioned collection, or a folder."""
 
 from dataclasses import dataclass
 from pathlib import Path

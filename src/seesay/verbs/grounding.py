@@ -1,4 +1,4 @@
-"""`seesay.ground`: where in an image is what a phrase refers to?"""
+"""`seesay.ground`: the box of a phrase in an image."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -154,28 +154,28 @@ def ground(
         raise SeesayError("a phrase has no words", allowed='a few words, such as "a red ball"')
 
     given = read_image(image)
-    picture = given.open()
+    photo = given.open()
 
     from seesay.images.proposals import available, propose_regions
     from seesay.text.typed.known_words import read_words
 
     regions, told = available(regions)
     aligner = answering_model(model, "phrases", "sees an image as a whole and finds no regions")
-    boxes = propose_regions(picture, regions)
+    boxes = propose_regions(photo, regions)
     readings = [read_words(text, aligner.tokenizer, exact=exact) for text in asked or [sentence]]
-    find = _find(aligner, picture, readings, boxes, n) if asked else _align(aligner, picture, readings[0], boxes)
+    find = _find(aligner, photo, readings, boxes, n) if asked else _align(aligner, photo, readings[0], boxes)
     found, marks, words, heat = find
     notes = [each.notes(without="only the rest was looked for", lost="the box means nothing") for each in readings]
     warnings = [note for own in notes for note in own]
     return Grounding(
-        name_of(aligner, model), given, picture.size, tuple(found), heat, (*warnings, *told), tuple(marks), tuple(words)
+        name_of(aligner, model), given, photo.size, tuple(found), heat, (*warnings, *told), tuple(marks), tuple(words)
     )
 
 
 _Found = tuple[list[GroundedPhrase], "list[Mark]", "list[Word]", "Floats"]
 
 
-def _find(aligner: "Answering", picture: "Image", asked: "list[Reading]", boxes: "Boxes", n: int) -> _Found:
+def _find(aligner: "Answering", photo: "Image", asked: "list[Reading]", boxes: "Boxes", n: int) -> _Found:
     """The best boxes of each phrase, read by itself."""
     from seesay.catalogue.weights import doubt_of
     from seesay.drawing.overlay import Mark, Word, colour_of
@@ -183,7 +183,7 @@ def _find(aligner: "Answering", picture: "Image", asked: "list[Reading]", boxes:
     from seesay.grounding.tuned import grounding_of
 
     how, presence = grounding_of(aligner), doubt_of(aligner.weights, "presence")
-    features = aligner.features([picture])
+    features = aligner.features([photo])
     vectors = aligner.encode_phrases([reading.text for reading in asked])
     scores = vectors @ aligner.encode_regions(features, boxes)[0].T  # (n_phrases, N)
     heats = heat_maps(aligner, features, vectors)
@@ -202,7 +202,7 @@ def _find(aligner: "Answering", picture: "Image", asked: "list[Reading]", boxes:
     return found, marks, words if len(asked) > 1 else [], _scale(heats[0])
 
 
-def _align(aligner: "Answering", picture: "Image", reading: "Reading", boxes: "Boxes") -> _Found:
+def _align(aligner: "Answering", photo: "Image", reading: "Reading", boxes: "Boxes") -> _Found:
     """Every part of a sentence with its box; parts that refer to nothing in particular have none.
 
     Function words, and words that the model has never learned, have no box of their own.
@@ -215,7 +215,7 @@ def _align(aligner: "Answering", picture: "Image", reading: "Reading", boxes: "B
     from seesay.text.tokens import tokenize
 
     how = grounding_of(aligner)
-    features = aligner.features([picture])
+    features = aligner.features([photo])
     texts = aligner.encode_texts([reading.text])
     tokens = tokenize(reading.text)[: int(texts.lengths[0])]
     if not tokens:

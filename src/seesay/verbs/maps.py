@@ -1,4 +1,4 @@
-"""`seesay.map_collection`: images and their sentences in the plane, near each other where a model sees the same."""
+"""`seesay.map_collection`: images and their sentences in the plane, by t-SNE of their vectors."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -71,7 +71,7 @@ class CollectionMap(Drawn):
         found, sentences = self.places, self.collection.sentences
         rows = [
             {
-                "picture": item.name,
+                "image": item.name,
                 "at": plain(found.images[place]),
                 "sentences": [
                     {"text": sentences[text], "at": plain(found.sentences[text])}
@@ -85,7 +85,7 @@ class CollectionMap(Drawn):
             "model": self.model,
             "data": self.collection.name,
             "mean_line": {"own": round(own, 4), "any": round(any_, 4)},
-            "pictures": rows,
+            "images": rows,
         }
 
 
@@ -125,9 +125,9 @@ def map_collection(
 
     matcher = answering_model(model)
     name = name_of(matcher, model)
-    pictures, texts = _embed(matcher, name, chosen, bars)
+    images, texts = _embed(matcher, name, chosen, bars)
     owner = np.repeat(np.arange(len(chosen)), [len(item.sentences) for item in chosen.items])
-    found = lay_out(pictures, texts, owner.tolist(), seed=seed)
+    found = lay_out(images, texts, owner.tolist(), seed=seed)
     return CollectionMap(name, label_of(matcher), chosen, found, mean_line(found))
 
 

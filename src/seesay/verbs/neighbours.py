@@ -168,7 +168,7 @@ def find_neighbours(
         if asked.images:
             for queries, known in zip(_look(captioner, asked), _look(captioner, bank), strict=True):
                 if not known.shape[1]:
-                    raise SeesayError(f"{name} looks at no images", allowed="a captioner that does")
+                    raise SeesayError(f"{name} reads no images", allowed="a captioner that does")
                 rows += _nearest(gallery, asked, queries, bank, known, n)
     both = zip(asked.images, rows[: len(asked.images)], rows[len(asked.images) :], strict=True)
     found = tuple(NeighboursOfImage(image, refined, original) for image, refined, original in both)

@@ -1,4 +1,4 @@
-"""`seesay.nearest_words`: the words whose vectors a captioner has brought near to a word's."""
+"""`seesay.nearest_words`: the nearest words by a captioner's word vectors."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

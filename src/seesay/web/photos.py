@@ -1,4 +1,4 @@
-"""Photos of the library as the page shows them: found by their id, never by a path, and without what a file tells.
+"""Photos of the library as the page shows them: found by id, never by path, and without metadata.
 
 What is sent is always made anew from pixels: no date, no place, no camera, nothing that a decoder might trip over.
 """
@@ -16,7 +16,7 @@ from seesay.library.types import Photo
 from seesay.system.remote import as_url
 
 SIDES = (64, 2560)
-"""The smallest and the largest picture that can be asked for, in pixels of its longer side."""
+"""The smallest and the largest image that can be asked for, in pixels of its longer side."""
 
 
 def open_photo(photo: Photo, *, at_least: int | None = None) -> Image.Image:
@@ -32,7 +32,7 @@ def open_photo(photo: Photo, *, at_least: int | None = None) -> Image.Image:
 
 
 def version_of(photo: Photo) -> str:
-    """What the addresses of a photo's pictures end with, and what they are kept under: no other picture has the same.
+    """What the addresses of a photo's images end with, and what they are kept under: no other image has the same.
 
     Ids begin again in every library, and two libraries may be served at one address after each other: the file's own
     place and time are part of it.

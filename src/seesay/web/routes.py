@@ -11,6 +11,7 @@ from seesay.library.ranking.likeness import Box, Crop, find_photo
 from seesay.library.ranking.search import SORTS
 from seesay.library.types import Filter, Photo
 from seesay.web import answers
+from seesay.web.lanes import Amount
 from seesay.web.photos import SIDES, check_version, draw_photo, version_of
 from seesay.web.queries import LARGEST_ID, Exactly, Page, Text, Texts, read_crop, read_where
 from seesay.web.service import Question, Service
@@ -19,22 +20,22 @@ if TYPE_CHECKING:
     from seesay.captioning.sentences import Caption
 
 LARGEST_UPLOAD = 32 * 1024 * 1024
-SLOWEST_UPLOAD = 60.0
-"""Seconds within which an uploaded photo has to have arrived."""
+SLOWEST_UPLOAD, FIRST_SECONDS = 32 * 1024, 10.0
+"""Bytes a second that an uploaded photo has to come with on average, from so many seconds on."""
 
 _SORTS = f"^({'|'.join(SORTS)})$"
 _FOR_EVER = "private, max-age=31536000, immutable"
 _ASK_AGAIN = "private, no-cache"
 _JPEG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/jpeg": {}}}}
 _GONE: dict[int | str, dict[str, Any]] = {status: {"model": answers.ErrorAnswer} for status in (404, 409)}
-_PICTURE = {"image/*": {"schema": {"type": "string", "format": "binary"}}}
+_IMAGE = {"image/*": {"schema": {"type": "string", "format": "binary"}}}
 
 PhotoId = Annotated[int, PathParameter(ge=1, le=LARGEST_ID)]
 PhotoIds = Annotated[
     list[Annotated[int, Query(ge=1, le=LARGEST_ID)]],
     Query(max_length=4, description="Photos of the library, by id, that the results are to be like."),
 ]
-Version = Annotated[str, Query(max_length=100, description="Which picture is meant, as answers name it.")]
+Version = Annotated[str, Query(max_length=100, description="The version of the image, as answers give it.")]
 Region = Annotated[Box | None, Depends(read_crop)]
 Paging = Annotated[Page, Depends()]
 Where = Annotated[Filter, Depends(read_where)]
@@ -77,32 +78,37 @@ def search_routes(service: Service) -> APIRouter:
         """The photos that show something in one of their regions, with the box of where that is; best first."""
         return await service.searching.run(service.search_regions, Question(q, (), (), where, sort, page, exact))
 
-    @routes.post("/search", openapi_extra={"requestBody": {"required": True, "content": _PICTURE}})
+    @routes.post("/search", openapi_extra={"requestBody": {"required": True, "content": _IMAGE}})
     async def search_by_photo(request: Request, asked: Asked) -> answers.SearchAnswer:
         """The photos that are like the one in the body, which is not kept; best first."""
-        return await service.explanations.run(service.search, asked, [await _receive(request)])
+        return await service.explanations.run(service.search, asked, [await _receive(request, service.arriving)])
 
     return routes
 
 
-async def _receive(request: Request) -> bytes:
-    """The body of a request, as long as it is not too large and does not take for ever."""
+async def _receive(request: Request, arriving: Amount) -> bytes:
+    """The body of a request, as long as it is not too large, keeps coming, and there is room for it."""
     content = bytearray()
+    start = asyncio.get_running_loop().time()
     try:
-        async with asyncio.timeout(SLOWEST_UPLOAD):
+        async with asyncio.timeout(FIRST_SECONDS) as waiting:
             async for chunk in request.stream():
+                arriving.add(len(chunk))
                 content += chunk
                 if len(content) > LARGEST_UPLOAD:
                     raise SeesayError("the photo is too large", allowed=f"up to {LARGEST_UPLOAD:,} bytes")
+                waiting.reschedule(start + FIRST_SECONDS + len(content) / SLOWEST_UPLOAD)
     except TimeoutError as error:
-        raise SeesayError("the photo has not arrived in time", allowed=f"{SLOWEST_UPLOAD:.0f} seconds") from error
+        raise SeesayError("the photo comes too slowly", allowed=f"{SLOWEST_UPLOAD:,} bytes a second") from error
+    finally:
+        arriving.remove(len(content))
     if not content:
-        raise SeesayError("there is no photo in the request", allowed="the bytes of a picture as its body")
+        raise SeesayError("there is no photo in the request", allowed="the bytes of an image as its body")
     return bytes(content)
 
 
 def _already_there(request: Request, photo: Photo, v: str) -> Response | None:
-    """The answer to a browser that has a photo's picture; None where it has not."""
+    """The answer to a browser that has a photo's image; None where it has not."""
     check_version(photo, v)
     headers = _cache_headers(photo, v)
     return (
@@ -110,12 +116,12 @@ def _already_there(request: Request, photo: Photo, v: str) -> Response | None:
     )
 
 
-def _picture(photo: Photo, v: str, jpeg: bytes) -> Response:
+def _image(photo: Photo, v: str, jpeg: bytes) -> Response:
     return Response(jpeg, media_type="image/jpeg", headers=_cache_headers(photo, v))
 
 
 def _cache_headers(photo: Photo, v: str) -> dict[str, str]:
-    """An address that says which picture it is of may be kept; one that names an id may mean another one next time."""
+    """An address that says which image it is of may be kept; one that names an id may mean another one next time."""
     version = version_of(photo)
     return {"cache-control": _FOR_EVER if v == version else _ASK_AGAIN, "etag": f'"{version}"'}
 
@@ -147,7 +153,7 @@ def photo_routes(service: Service) -> APIRouter:
         if (known := _already_there(request, found, v)) is not None:
             return known
         jpeg = await service.searching.run(library.thumbnail, photo_id)
-        return _picture(found, v, jpeg or b"")
+        return _image(found, v, jpeg or b"")
 
     @routes.get("/{photo_id}/picture", response_class=Response, responses={**_GONE, **_JPEG})
     async def picture(
@@ -160,7 +166,7 @@ def photo_routes(service: Service) -> APIRouter:
         found = await service.searching.run(find_photo, library.store, photo_id)
         if (known := _already_there(request, found, v)) is not None:
             return known
-        return _picture(found, v, await service.drawing.run(draw_photo, found, side))
+        return _image(found, v, await service.drawing.run(draw_photo, found, side))
 
     @routes.get("/{photo_id}/captions", responses=_GONE)
     async def caption(photo_id: PhotoId, n: Annotated[int, Query(ge=1, le=10)] = 5) -> answers.CaptionsAnswer:

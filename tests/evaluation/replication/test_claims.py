@@ -15,7 +15,7 @@ from seesay.evaluation.replication.measuring import measure_claims
 from seesay.evaluation.replication.records import Records, require_results
 from seesay.evaluation.replication.showing import markdown, text
 
-VERDICTS = {"replicates", "does not", "cannot be measured here", "not yet measured", "stale"}
+VERDICTS = {"replicates", "does not replicate", "cannot be measured here", "not yet measured", "stale"}
 TABLE_2 = ["Table 2", "iapr", "m-RNN"]
 
 
@@ -50,7 +50,7 @@ class TestVerdicts:
     def test_a_rule_over_recorded_figures_decides(self, monkeypatch: pytest.MonkeyPatch, records: Records) -> None:
         values = {"own": ["game", "rows", "older", "sum"]}
         assert ask(monkeypatch, records, claim("own > 290", values=values)) == ("replicates", "")
-        assert ask(monkeypatch, records, claim("own > 310", values=values))[0] == "does not"
+        assert ask(monkeypatch, records, claim("own > 310", values=values))[0] == "does not replicate"
 
     def test_figures_at_least_those_of_the_papers_row_replicate(
         self, monkeypatch: pytest.MonkeyPatch, records: Records

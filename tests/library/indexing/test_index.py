@@ -104,7 +104,7 @@ def test_a_touched_photo_is_read_and_not_encoded(library: Library, photos: Path)
     ("content", "reason"),
     [
         (b"", "it is empty (0 bytes)"),
-        (b"hello", "not a picture of a known format (allowed: JPEG, "),
+        (b"hello", "not an image of a known format (allowed: JPEG, "),
         (b"\xff\xd8\xff\xe0", "damaged or cut off"),
         (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "HEIC needs|damaged or cut off"),
     ],

@@ -45,7 +45,7 @@ def test_weights_that_change_afterwards_make_the_table_stale(folder: Path) -> No
     record(folder, "tags", {"weight": 0.2}, data="flickr8k", split="dev")
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes() + b" ")
-    with pytest.raises(SeesayError, match="'tags' was chosen beside colours"):
+    with pytest.raises(SeesayError, match="'tags' was chosen with colours"):
         tuned_table(find(folder), "tags")
 
 

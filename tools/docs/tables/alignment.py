@@ -77,9 +77,9 @@ def magnitudes() -> str:
         function, naming = row["function"], row["naming"]
         blocks.append(
             table(header, rows)
-            + f"\n{row['n_words']:,} words of {found['data']} that occur {found['min_count']} times or more: the "
-            f"{naming['n']:,} are content words with an average length of {naming['mean']:.2f}, the {function['n']} "
-            f"are function words with {function['mean']:.2f}. Rank correlation with the idf: "
+            + f"\n{row['n_words']:,} words of {found['data']} that occur {found['min_count']} times or more. "
+            f"The {naming['n']:,} content words have an average length of {naming['mean']:.2f}, the {function['n']} "
+            f"function words one of {function['mean']:.2f}. Rank correlation with the idf: "
             f"{row['spearman_idf']:.2f}.\n"
         )
     return dated("\n".join(blocks).rstrip(), found, "python -m benchmarks.quality.magnitudes")

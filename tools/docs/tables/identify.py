@@ -21,7 +21,7 @@ def identification() -> str:
         if "plain" in row:
             rows.append([f"baseline: captions of {name}, plain means of GloVe", *_percents(row["plain"], games)])
         if "person" in row:
-            rows.append(["baseline: captions of a person, which bound it", *_percents(row["person"], games)])
+            rows.append(["baseline: captions by a person (upper bound)", *_percents(row["person"], games)])
     trials = ", ".join(f"{game}: {n:,}" for game, n in n_trials.items())
     note = f"{found['data']} {found['split']}; trials: {trials}."
     return dated(table(["model", *games], rows) + f"\n{note}", found, f"{compared(found)} --beam 3")

@@ -29,7 +29,7 @@ def evaluate(
         str | None,
         typer.Option(
             help="captions, retrieval, grounding, identification, phrases, attention, correspondences, "
-            "explanations, search, or all "
+            "explanations, search, trials, or all "
             "that the weights can do. Default: captions and retrieval, as far as the weights can do them.",
         ),
     ] = None,
@@ -90,7 +90,8 @@ def evaluate(
     engine: Annotated[
         str,
         typer.Option(
-            metavar="torch|runtime", help="Measure the model in torch, or the graphs that people use."
+            metavar="torch|runtime",
+            help="Measure the PyTorch model, or the ONNX graphs that the commands for photos use.",
         ),
     ] = "torch",
     paper: Annotated[
@@ -100,7 +101,7 @@ def evaluate(
             help="Print the tables and claims of a paper with our figures: mrnn, hmlstm, dvsa, smlstm, identifier.",
         ),
     ] = None,
-    measure: Annotated[bool, typer.Option("--measure", help="With --paper: measure its claims anew first.")] = False,
+    measure: Annotated[bool, typer.Option("--measure", help="With --paper: measure its claims again first.")] = False,
     records: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="With --paper: the folder of results. Default: that of the source tree."),
@@ -118,12 +119,12 @@ def evaluate(
 ) -> None:  # fmt: skip
     """Measure how well weights find sentences for images and images for sentences, write captions, and find regions.
 
-    Prints the papers' own rows for the same data with ours underneath, and writes report.json, report.md and what
-    belongs to a task: recall.png, ranks.png, captions.json, reliability.png. Features are computed where they are not
-    stored yet; with stored ones a joint embedding takes seconds. A captioner's likelihoods of all pairs take many
-    minutes: --limit 100 is a quick look. `shipped` with --task search measures what `seesay search` does; without a
-    task, the ensemble that ships. Weights that know regions also write a page to browse (--page). --paper shows what
-    became of each table, figure and claim of a paper, from what is recorded.
+    Prints the rows of the papers for the same data with ours underneath. Writes report.json, report.md and the files of
+    a task: recall.png, ranks.png, captions.json or reliability.png. Missing features are computed; with stored features
+    a joint embedding takes seconds. A captioner's likelihoods of all pairs take many minutes: --limit 100 is a quick
+    look. `shipped` with --task search measures what `seesay search` does; without a task, the ensemble that ships.
+    --page writes a page to browse, for models with regions. --paper compares each table, figure and claim of a paper
+    with the recorded results.
 
     \b
     Examples:
@@ -153,7 +154,7 @@ def evaluate(
     from seesay.engines import ENGINES
     from seesay.errors import SeesayError
     from seesay.evaluation.ensembles import describe_ensemble
-    from seesay.evaluation.protocols import find_protocol, read_measured
+    from seesay.evaluation.protocols import find_protocol
     from seesay.evaluation.report import build_report, figures_to_record
     from seesay.evaluation.tasks import TASKS, choose_tasks
     from seesay.evaluation.tasks.base import Request, abilities
@@ -202,7 +203,7 @@ def evaluate(
     # Everything about a captioner takes long enough for a bar of its own.
     if any(each.needs_model for each in tasks) and "captions" in abilities(request.model):
         with bar(f"features of {collection.name}", "photos") as on_progress:
-            read_measured(request.answers, collection, find_protocol(wanted), seed=seed, on_progress=on_progress)
+            request.evaluation_set(on_progress).read(request.answers)
     evaluations = [found for each in tasks for found in each.measure(request)]
     if page is not None:
         _write_page(request, page)

@@ -16,7 +16,7 @@ def export(
         typer.Option("--output", "-o", metavar="DIR", help="Where copies of the weights go, with their graphs."),
     ] = None,
     precision: Annotated[
-        str, typer.Option(help="Of the network's weights: fp16, fp32, or int8 for a faster and less exact one.")
+        str, typer.Option(help="Precision of the network's weights: fp16, fp32, or int8 (faster and less exact).")
     ] = "fp16",
     photos: Annotated[
         Path | None,
@@ -27,8 +27,8 @@ def export(
 ) -> None:
     """Write the graphs of trained weights for ONNX Runtime, each compared with torch before it is kept.
 
-    Searching and all that people do with photos runs on graphs. They are added to the folder of the weights, and so is
-    the image network where it is not the package's own; copies share one.
+    The commands for photos run on these graphs. They are added to the weights folder, with a graph of the image network
+    unless that network ships with seesay. Copies of weights (-o) share one network.
 
     \b
     Examples:
@@ -42,12 +42,12 @@ def export(
 
     for name in weights:
         find(name)  # a misspelt one is refused before any folder is looked through
-    pictures = sorted(path for path in photos.rglob("*.jp*g") if path.is_file()) if photos else []
-    if photos and not pictures:
+    paths = sorted(path for path in photos.rglob("*.jp*g") if path.is_file()) if photos else []
+    if photos and not paths:
         raise SeesayError(f"there are no photos in {photos}", allowed="a folder with .jpg files")
     for name in weights if output else ():
         check_result_folder(Path(output or "") / Path(name).name, holds=["config.json"], overwrite=overwrite)
-    tables = {name: export_weights(name, output, precision=precision, photos=pictures) for name in weights}
+    tables = {name: export_weights(name, output, precision=precision, photos=paths) for name in weights}
     if as_json:
         typer.echo(json.dumps(tables, indent=2, ensure_ascii=False))
         return

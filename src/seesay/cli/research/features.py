@@ -44,8 +44,8 @@ def features(
 ) -> None:
     """Compute the features of all images of a collection, or of a folder of photos, and keep them.
 
-    Stopped, it continues where it was. Every command that needs features computes those that are missing; this one does
-    it ahead of time.
+    The same command continues a stopped run. Every command that needs features computes those that are missing; this
+    one does it ahead of time.
 
     \b
     Examples:
@@ -59,14 +59,14 @@ def features(
     from seesay.images.features import FeatureSpec
     from seesay.system.remote import as_url
 
-    name, pictures, n_missing = _find_pictures(source, images, split)
+    name, paths, n_missing = _find_images(source, images, split)
     spec = FeatureSpec(backbone, size, crop, str(backbone_weights or ""))
     store = FeatureStore(spec, outputs=("pooled", "map") if maps else ("pooled",))
     with progress_bar(f"features of {name}", quiet=as_json) as on_progress:
-        done = extract(pictures, store, workers=workers, ray=ray, on_progress=on_progress)
+        done = extract(paths, store, workers=workers, ray=ray, on_progress=on_progress)
     summary = {
         "collection": name,
-        "pictures": len(done.keys),
+        "images": len(done.keys),
         "computed": done.n_computed,
         "failures": {str(path): why for path, why in done.failures.items()},
         "missing": n_missing,
@@ -87,7 +87,7 @@ def features(
         raise typer.Exit(1)
 
 
-def _find_pictures(source: str, images: Path | None, split: str) -> tuple[str, list[Path], int]:
+def _find_images(source: str, images: Path | None, split: str) -> tuple[str, list[Path], int]:
     """What the images are called, where they are, and how many of a collection's are not there."""
     from seesay import data
     from seesay.errors import SeesayError
@@ -96,10 +96,10 @@ def _find_pictures(source: str, images: Path | None, split: str) -> tuple[str, l
     try:
         collection = data.load(source, images=images)
     except SeesayError:
-        pictures, _ = find_photos([Path(source)]) if Path(source).is_dir() else ([], {})
-        if not pictures or split != "all":
+        paths, _ = find_photos([Path(source)]) if Path(source).is_dir() else ([], {})
+        if not paths or split != "all":
             raise
-        return Path(source).resolve().name, pictures, 0
+        return Path(source).resolve().name, paths, 0
     if split != "all":
         collection = collection.split(split)
     return collection.name, collection.images, len(collection) - len(collection.images)

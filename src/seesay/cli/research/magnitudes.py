@@ -94,9 +94,9 @@ def _draw(output: Path, aligner: "Aligner", collection: "Collection", n: int, *,
     for name, sign in (("most salient", 1), ("least salient", -1)):
         best, region = (sign * saliences).max(1), (sign * saliences).argmax(1)
         order = np.argsort(-best, kind="stable")[: columns * max(1, n // columns)].tolist()
-        pictures = [cut_out(open_image(paths[place]), aligner.boxes[region[place]]) for place in order]
+        crops = [cut_out(open_image(paths[place]), aligner.boxes[region[place]]) for place in order]
         notes = [f"{float(saliences[place, region[place]]):.2f}" for place in order]
-        cells += [Cell(picture, "", note) for picture, note in zip(pictures, notes, strict=True)]
+        cells += [Cell(crop, "", note) for crop, note in zip(crops, notes, strict=True)]
         labels += [name, *[""] * (len(order) // columns - 1)]
     sheet = draw_sheet(cells, columns, row_labels=labels, width=140, shape=1.0, crop=True)
     save_picture(sheet, output)

@@ -1,4 +1,4 @@
-"""`seesay map`: photos and their sentences in the plane, near each other where a model sees the same in them."""
+"""`seesay map`: photos and their sentences in the plane, by t-SNE of their vectors."""
 
 import json
 from functools import partial

@@ -1,4 +1,4 @@
-"""`seesay evaluate --paper`: what a paper claims, and what became of it here."""
+"""`seesay evaluate --paper`: the claims of a paper, and whether they replicate here."""
 
 import json
 from pathlib import Path

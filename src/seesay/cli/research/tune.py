@@ -1,4 +1,4 @@
-"""`seesay tune`: choose on dev what trained weights need besides themselves."""
+"""`seesay tune`: choose the settings of trained weights on dev."""
 
 import json
 import time
@@ -23,18 +23,28 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="STEP",
-            help="hubness, calibration, cascade, captions, confidence, ensemble, grounding, presence, tags or prune; "
-            "repeatable.",
+            help="Only this step (see above). Repeatable.",
         ),
     ] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(metavar="DATA", help="A collection whose dev split chooses (flickr8k); repeatable for tags."),
+        typer.Option(
+            metavar="DATA",
+            help="Choose on the dev split of this collection. Repeatable for ensemble, tags and vectors. "
+            "Default: the data of the present table, else flickr8k.",
+        ),
     ] = None,
     images: Images = None,
     entities: Annotated[
         str, typer.Option(metavar="DATA", help="Flickr30k Entities, for noun phrases and boxes.")
     ] = "flickr30k_entities",
+    judgements: Annotated[
+        str,
+        typer.Option(
+            metavar="DATA",
+            help="calibration: people's judgements of photos and sentences; none: what describers said.",
+        ),
+    ] = "",
     after: Annotated[
         str, typer.Option(metavar="NAMES", help="cascade: the stages of search before this one, such as vse,dvsa.")
     ] = "",
@@ -52,20 +62,31 @@ def tune(
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="prune: the folder of the pruned weights.")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all figures that led to the choices here, as JSON.")
+        Path | None, typer.Option(metavar="FILE", help="Write all figures that the choices are based on, as JSON.")
     ] = None,
     overwrite: Overwrite = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change and change nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what changed as JSON.")] = False,
 ) -> None:
-    """Choose on dev data what trained weights need besides themselves, and write it into their folder.
+    """Choose the settings of trained weights on dev data, and write them into the weights folder.
 
-    Every step chooses one table of config.json and says what it changed: the hubness of an embedding; how much a later
-    stage of search counts (cascade); how scores become probabilities (calibration); how captions are written, and
-    when they are unsure (confidence); how words become boxes (grounding), and when there is nothing to draw a box
-    around (presence); how much tags count; the weights of an ensemble. Without --only all steps that the weights
-    can use are run. A table is kept with the data, the date, the version, and the digests of all weights that it was
-    chosen with; it is refused if one of these weights has changed since.
+    Each step chooses one table of config.json and prints what it changed. Without --only, all steps that the weights
+    can use are run. A table is stored with its data, date, version and the digests of all weights that it was chosen
+    with; if one of these weights changes, the table is refused. A step that is run again uses the same data as before.
+
+    \b
+    Steps:
+        vectors      weight of the second embedding of an eye, and of its hubness
+        hubness      hubness correction of an embedding
+        cascade      a later stage of search: its weight, and for how many photos
+        calibration  from the scores of search to probabilities
+        captions     beam, length and reranking of captions
+        confidence   which captions are marked as unsure
+        grounding    from heat maps to points, boxes and phrases
+        presence     which phrases are reported as not found
+        tags         weight of a photo's tags in search
+        ensemble     weights of the members of an ensemble
+        prune        remove rare words; only with --only
 
     \b
     Examples:
@@ -78,7 +99,7 @@ def tune(
     from seesay.system.files import replace_atomically
     from seesay.system.results import MARK, check_result_folder
     from seesay.training.finishing.recording import compare, record
-    from seesay.training.finishing.steps import PROPOSERS, SPLIT
+    from seesay.training.finishing.steps import NEED_BOXES, PROPOSERS, SPLIT
 
     if report is not None:
         require_free(report, Path(weights) / "config.json", *(data or ()), overwrite=overwrite)
@@ -90,7 +111,10 @@ def tune(
         return
     is_new = not (Path(weights) / "config.json").is_file()
     about = _new_ensemble(weights) if members and is_new else find(weights)
-    request = _request(data, images, entities, after, members, centres, quiet=as_json)
+    request = _request(data, images, entities, judgements, after, members, centres, quiet=as_json)
+    if not only and not request.has_entities and any(step in NEED_BOXES for step in steps):
+        steps = [step for step in steps if step not in NEED_BOXES]
+        request.tell(f"{' and '.join(NEED_BOXES)} are left out: they need the boxes of Flickr30k Entities (--entities)")
     told: list[dict[str, Any]] = []
     for step in steps:
         start = time.monotonic()
@@ -104,7 +128,7 @@ def tune(
                 _write_ensemble(about.folder, proposal, f"{proposal.data}/{SPLIT}")
             change = record(
                 about.folder, proposal.section, proposal.table,
-                data=proposal.data, split=SPLIT, beside=proposal.beside,
+                data=proposal.data, split=proposal.split, beside=proposal.beside,
             )  # fmt: skip
         told.append(_tell(step, proposal, change, time.monotonic() - start, dry_run, as_json))
     if report is not None:
@@ -132,13 +156,24 @@ def _choose_steps(weights: str, only: list[str], members: str) -> list[str]:
     able = steps_for(found)
     if lacking := [step for step in only if step not in (*able, "prune")]:
         raise SeesayError(f"{found.name} has no use for {lacking[0]}", allowed=[*able, "prune"])
+    if not (only or able):
+        raise SeesayError(f"{found.name} has no settings to tune", allowed="--only prune", hint="seesay models")
     return [step for step in STEPS if step in (only or able)]
 
 
 def _request(
-    data: list[str] | None, images: Path | None, entities: str, after: str, members: str, centres: int, *, quiet: bool
+    data: list[str] | None,
+    images: Path | None,
+    entities: str,
+    judgements: str,
+    after: str,
+    members: str,
+    centres: int,
+    *,
+    quiet: bool,
 ) -> "Request":
     from seesay.library.indexing.encoding import likeliest_tags
+    from seesay.library.ranking.tags import find_clues
     from seesay.library.tag_names import classes_named
     from seesay.text.function_words import content_words
     from seesay.training.finishing.requests import QueryWords, Request
@@ -150,8 +185,8 @@ def _request(
         if not quiet:
             typer.echo(line, err=True)
 
-    words = QueryWords(content_words, classes_named, likeliest_tags)
-    return Request(words, tuple(data or ()), images, entities, names(after), names(members), centres, tell)
+    words = QueryWords(content_words, classes_named, likeliest_tags, find_clues)
+    return Request(words, tuple(data or ()), images, entities, judgements, names(after), names(members), centres, tell)
 
 
 def _tell(
@@ -159,7 +194,7 @@ def _tell(
 ) -> dict[str, Any]:
     if not as_json:
         done = "would change" if dry_run else "changed"
-        where = f"chosen on {proposal.data}/dev in {seconds:.0f} s"
+        where = f"chosen on {proposal.data}/{proposal.split} in {seconds:.0f} s"
         typer.echo(f"{step}: {done if change.keys else 'no change'}, {where}")
         for key, (old, new) in change.keys.items():
             typer.echo(f"  {key}: {'–' if old is None else old} → {'–' if new is None else new}")
@@ -168,7 +203,7 @@ def _tell(
         "section": proposal.section,
         "table": proposal.table,
         "data": proposal.data,
-        "split": "dev",
+        "split": proposal.split,
         "changed": {key: list(values) for key, values in change.keys.items()},
         "seconds": round(seconds, 1),
         "figures": proposal.figures,

@@ -1,4 +1,4 @@
-"""`seesay caption`: say what is in photos."""
+"""`seesay caption`: write captions for photos."""
 
 import json
 import re

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def doctor(library: Place = None, as_json: AsJson = False) -> None:
     """Check the installation: versions, weights, library, caches and optional packages.
 
-    Whatever is missing or changed is named with the command that mends it. Nothing is written. The exit code is 1 if
+    Whatever is missing or changed is named with the command that fixes it. Nothing is written. The exit code is 1 if
     there is a problem; a missing optional package does not count.
 
     \b

@@ -1,6 +1,7 @@
-"""`seesay explain`: where in an image, and on which words of a sentence, a match rests."""
+"""`seesay explain`: the parts of a photo and the words of a sentence that a match is based on."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,8 +9,7 @@ import typer
 
 from seesay.cli.messages import warn
 from seesay.cli.options import Exact, Overwrite, Photo
-from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable
-from seesay.system.names import printable
+from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, tell_drawn
 
 if TYPE_CHECKING:
     from seesay.explainers.explanation import Explanation
@@ -37,7 +37,7 @@ def explain(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Where to draw: PHOTO-explain.png here, or with --json nowhere."
+            "--output", "-o", metavar="FILE", help="Where to draw. Default: PHOTO-explain.png; with --json nowhere."
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -46,7 +46,7 @@ def explain(
         bool, typer.Option("--json", help="Print JSON: words with weights, maps as rows of numbers.")
     ] = False,
 ) -> None:
-    """Show what a match rests on: heat on the photo, weights on the words.
+    """Explain a match: a heat map of the photo, and a weight for each word.
 
     Excitation traces the match score of an identifier back to words and places; contrastive subtracts the trace of the
     negated score. Alignment shows where the vector of each word fits the photo. Attention shows where sm-LSTM
@@ -69,20 +69,17 @@ def explain(
     warn(found.warnings)
     explanation = found.explanation
     other = find(source, sentence, method=explanation.method, model=beside, exact=exact) if beside is not None else None
-    if output is not None:
-        from seesay.drawing.sheets import save_picture
-
-        save_picture(found.draw(beside=other), output)
+    drawn = save_drawing(partial(found.draw, beside=other), output)
     if as_json:
         report = found.to_dict()
         if other is not None:
             report["beside"] = {"model": other.model, **other.explanation.to_dict()}
-        typer.echo(json.dumps(report | ({"picture": str(output)} if output else {}), ensure_ascii=False))
+        typer.echo(json.dumps(report | drawn, ensure_ascii=False))
         return
     _print_words(explanation)
     for number, step in enumerate(explanation.steps, 1):
         typer.echo(f"step {number}: {' · '.join(step.top(explanation.words))}")
-    typer.echo(f"drawn in {printable(output or '')}", err=True)
+    tell_drawn(drawn)
 
 
 def _print_words(found: "Explanation") -> None:

@@ -9,7 +9,7 @@ import typer
 
 from seesay.cli.messages import warn
 from seesay.cli.options import Exact, Overwrite, PathOrAddress
-from seesay.cli.pictures import require_drawable
+from seesay.cli.pictures import require_drawable, save_drawing, tell_drawn
 from seesay.system import ranges
 from seesay.system.names import printable
 from seesay.system.remote import as_path
@@ -47,8 +47,8 @@ def identify(
     """Rank photos by how probable it is that a description was written for them.
 
     Choice is the probability that the description was written for this photo, if it was written for one of those
-    given here. Match is the probability that it fits this photo, whatever the others are, if a description is as often
-    right as wrong. Both are calibrated. Where not even the best is likelier to match than not, none of them fits.
+    given here. Match is the probability that it fits this photo, whatever the others are, if matches and mismatches
+    are equally frequent. Both are calibrated. If no match is above 50 %, the answer says that none of the photos fits.
 
     \b
     Examples:
@@ -64,18 +64,13 @@ def identify(
     bars = partial(progress_bar, quiet=as_json)
     found = find(sentence, photos, model=model, n=n, method=method, exact=exact, skip_unusable=True, bars=bars)
     warn(found.warnings)
-    if output is not None:
-        from seesay.drawing.sheets import save_picture
-
-        save_picture(found.draw(), output)
+    drawn = save_drawing(found.draw, output)
     if as_json:
-        drawn = {"picture": str(output)} if output else {}
         typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
     else:
         _print_table(found)
         warn(map(printable, found.failures.values()))
-        if output is not None:
-            typer.echo(f"drawn in {printable(output or '')}", err=True)
+        tell_drawn(drawn)
     if found.failures:
         raise typer.Exit(1)
 
@@ -88,5 +83,7 @@ def _print_table(found: "Identification") -> None:
         typer.echo("none of them fits the description")
 
 
-def _percent(probability: float) -> str:
+def _percent(probability: float | None) -> str:
+    if probability is None:
+        return "–"
     return f"{100 * probability:.0f} %" if probability >= 0.005 else "< 1 %"

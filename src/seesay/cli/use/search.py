@@ -30,7 +30,7 @@ def search(
         list[str] | None,
         typer.Argument(
             metavar="QUERY [FOLDER…]",
-            help="What the photos show, in English, then folders to search. - reads queries from stdin, one a line. "
+            help="What the photos show, in English, then folders to search. - reads queries from stdin, one per line. "
             "With --like the query may be left out.",
         ),
     ] = None,
@@ -157,7 +157,7 @@ def _understand(things: Sequence[str], has_more: bool) -> tuple[list[str], list[
     if query == "-":
         queries = [line for line in (line.strip() for line in _read_stdin().splitlines()) if line]
         if not queries:
-            raise SeesayError("no query came from stdin", allowed="one query a line")
+            raise SeesayError("no query came from stdin", allowed="one query per line")
         return queries, [as_path(folder) for folder in folders]
     return [query], [as_path(folder) for folder in folders]
 

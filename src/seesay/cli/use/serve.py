@@ -13,7 +13,7 @@ from seesay.system.remote import as_path
 def serve(
     folders: Annotated[
         list[PathOrAddress] | None,
-        typer.Argument(parser=as_path, metavar="[FOLDER…]", help="Folders to index too, beside those of the library."),
+        typer.Argument(parser=as_path, metavar="[FOLDER…]", help="Further folders to index."),
     ] = None,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Where to listen. 0.0.0.0 lets others in; they need the token.")
@@ -27,7 +27,7 @@ def serve(
         str | None,
         typer.Option(
             metavar="TOKEN", envvar="SEESAY_TOKEN", show_envvar=False,
-            help="The token that visitors need. Default: SEESAY_TOKEN, else a random one where others may visit. "
+            help="The token that visitors need. Default: SEESAY_TOKEN, or a random one if others can reach the page. "
             "Others on this machine can read what is typed here.",
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""Every table, figure and claim of the five papers, and what became of it here.
+"""Every table, figure and claim of the five papers, and whether it replicates here.
 
 The claims lie in `claims/`, one file per paper. A claim quotes the paper, says where our figures are recorded (as
 published, and improved) and by which rule it replicates. Verdicts are not written down: they follow from the records.
@@ -149,7 +149,7 @@ def _judge(
         holds = all(_at_least(key, float(ours[key] or 0), printed[key]) for key in claim.keys if key in printed)
     else:
         holds = evaluate_rule(claim.rule, {name: float(each.value) for name, each in values.items() if each})
-    return ("replicates" if holds else "does not"), claim.remark
+    return ("replicates" if holds else "does not replicate"), claim.remark
 
 
 def _at_least(key: str, ours: float, theirs: float) -> bool:

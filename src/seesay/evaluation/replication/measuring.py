@@ -1,4 +1,4 @@
-"""Measures the claims of a paper anew, by the commands that they name."""
+"""Measures the claims of a paper again, by the commands that they name."""
 
 import shlex
 import subprocess

@@ -6,6 +6,13 @@ from collections.abc import Sequence
 from seesay.evaluation.replication.claims import Answer
 
 HEADINGS = ("where", "claim", "paper", "ours, as published", "ours, improved", "verdict")
+_SAID = {
+    "replicates": ("replicates", "replicate"),
+    "does not replicate": ("does not replicate", "do not replicate"),
+    "not yet measured": ("is not yet measured", "are not yet measured"),
+    "stale": ("is stale", "are stale"),
+}
+"""A verdict in a sentence about one claim and about several, where it is not the same as in the table."""
 
 
 def cells(answers: Sequence[Answer]) -> list[list[str]]:
@@ -33,7 +40,8 @@ def summarise(answers: Sequence[Answer]) -> str:
         True
     """
     counts = Counter(answer.verdict for answer in answers)
-    return f"{len(answers)} claims: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()) + "."
+    said = (f"{n} {_SAID.get(verdict, (verdict, verdict))[n > 1]}" for verdict, n in counts.most_common())
+    return f"{len(answers)} claims: " + ", ".join(said) + "."
 
 
 def markdown(answers: Sequence[Answer]) -> str:

@@ -23,7 +23,7 @@
     const [wide, high] = [right - left, bottom - top];
     Object.assign(region.style, { left: percent(left), top: percent(top), width: percent(wide), height: percent(high) });
     region.style.setProperty("--colour", colour);
-    const inner = region.querySelector("img"); // the same picture, undimmed, showing through the region
+    const inner = region.querySelector("img"); // the same photo, undimmed, showing through the region
     const whole = figure.querySelector("img");
     Object.assign(inner.style, {
       width: `${whole.clientWidth}px`, height: `${whole.clientHeight}px`,
@@ -44,7 +44,7 @@
   function makeSentence(card, sentence) {
     const row = make("li", sentence.own ? "own" : "");
     const score = make("span", "score", sentence.score.toFixed(2));
-    score.title = sentence.own ? "written for this picture" : "written for another picture";
+    score.title = sentence.own ? "written for this photo" : "written for another photo";
     row.append(score);
     const words = make("span", "words");
     words.setAttribute("role", "group");
@@ -105,7 +105,7 @@
     const pictures = shown.slice(page * PER_PAGE, (page + 1) * PER_PAGE);
     const cards = pictures.length ? pictures.map(makeCard) : [make("p", "none", "No sentence here has these words.")];
     byId("pictures").replaceChildren(...cards);
-    byId("page").textContent = `page ${page + 1} of ${n_pages}, ${shown.length.toLocaleString("en")} pictures`;
+    byId("page").textContent = `page ${page + 1} of ${n_pages}, ${shown.length.toLocaleString("en")} photos`;
     byId("previous").disabled = page === 0;
     byId("next").disabled = page === n_pages - 1;
   }
@@ -131,7 +131,7 @@
   document.title = everything.title;
   byId("title").textContent = everything.title;
   byId("about").textContent =
-    "Each picture with the sentences of the whole set that fit it best. ✓ marks those that were written for it.";
+    "Each photo with the sentences of the whole set that fit it best. ✓ marks those that were written for it.";
   byId("words").addEventListener("input", choose);
   byId("wrong").addEventListener("change", choose);
   byId("search").addEventListener("submit", (event) => event.preventDefault());

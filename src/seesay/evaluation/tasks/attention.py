@@ -1,4 +1,4 @@
-"""`--task attention`: does each step attend to the place of the words that it attends to? (sm-LSTM)"""
+"""`--task attention`: does each step attend to the region of its most attended words? (sm-LSTM)"""
 
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""What an evaluation task is: it measures weights, and says how its figures are shown beside those of the papers."""
+"""An evaluation task: it measures weights, and says how its figures are shown next to those of the papers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from seesay.data import Collection, entities, locate
 from seesay.engines import answering, open_model
-from seesay.evaluation.protocols import Protocol, find_protocol, take_measured
+from seesay.evaluation.protocols import EvaluationSet, Protocol, find_protocol
 from seesay.evaluation.report import Measured, Report
 from seesay.models.base import Matcher, Weights
 from seesay.models.pretrained import load
@@ -89,9 +89,13 @@ class Request:
         """The weights, ready to use."""
         return load(self.weights.folder, changes=self.changes)
 
+    def evaluation_set(self, on_progress: Progress | None = None) -> EvaluationSet:
+        """What the model is measured on."""
+        return EvaluationSet(self.collection, self.protocol, self.seed, on_progress=on_progress)
+
     def measured(self) -> Collection:
         """The images that the protocol takes."""
-        return take_measured(self.collection, find_protocol(self.protocol), self.seed)
+        return self.evaluation_set().take()
 
     def attach_boxes(self, collection: Collection) -> Collection:
         """Images with the boxes of their phrases."""

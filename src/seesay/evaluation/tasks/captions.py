@@ -1,4 +1,4 @@
-"""`--task captions`: captions beside those that people wrote, plain and reranked."""
+"""`--task captions`: captions against those that people wrote, plain and reranked."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -39,21 +39,17 @@ class CaptionsTask(EvaluationTask):
         # Greedy is what papers call so: the likeliest word until the end, without rules of length or repetition.
         settings = Settings(beam=1) if request.beam == 1 else Settings.of(model, beam=request.beam)
         training = training_sentences(model.weights) if model.weights else None
-        where = request.collection, request.protocol
         with request.bar(f"captions of {request.collection.name}", "photos") as on_progress:
             found: list[Measured] = [
-                evaluate_captions(
-                    model, *where, seed=request.seed, settings=settings, training=training, on_progress=on_progress
-                )
+                evaluate_captions(model, request.evaluation_set(on_progress), settings=settings, training=training)
             ]
         if request.references is not None:
             title = f"hypotheses for {request.collection.name}"
             with spreading(request.ray) as spread, request.bar(title, "photos") as on_progress:
                 found.append(
                     evaluate_reranking(
-                        model, where[0], request.references, where[1], seed=request.seed, settings=settings,
+                        model, request.evaluation_set(on_progress), request.references, settings=settings,
                         dev=request.dev, k_m=given_settings(settings, request.k, request.m), spread=spread,
-                        on_progress=on_progress,
                     )
                 )  # fmt: skip
         return found

@@ -1,4 +1,4 @@
-"""`--task correspondences`: the region that HM-LSTM finds for each noun phrase, beside annotated boxes."""
+"""`--task correspondences`: the region that HM-LSTM finds for each noun phrase, against annotated boxes."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -1,6 +1,7 @@
 """`--task grounding`: the place of a phrase in the image."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from seesay.engines import ENGINES
@@ -19,9 +20,10 @@ class GroundingTask(EvaluationTask):
     engines = ENGINES
 
     def measure(self, request: Request) -> list[Measured]:
-        model, boxed = request.answers, request.attach_boxes(request.collection)
+        boxed = request.attach_boxes(request.collection)
         with request.bar(f"places in {request.collection.name}", "photos") as on_progress:
-            return [evaluate_grounding(model, boxed, request.protocol, seed=request.seed, on_progress=on_progress)]
+            measured = replace(request.evaluation_set(on_progress), collection=boxed)
+            return [evaluate_grounding(request.answers, measured)]
 
     def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
         found = report["grounding"]

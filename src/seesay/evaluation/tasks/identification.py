@@ -26,16 +26,11 @@ class IdentificationTask(EvaluationTask):
 
     def measure(self, request: Request) -> list[Measured]:
         with request.bar(f"features of {request.collection.name}", "photos") as on_progress:
-            return [
-                evaluate_identification(
-                    request.answers, request.collection, request.protocol, seed=request.seed, beam=request.beam,
-                    on_progress=on_progress,
-                )
-            ]  # fmt: skip
+            return [evaluate_identification(request.answers, request.evaluation_set(on_progress), beam=request.beam)]
 
     def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
         name, found = report["model"]["name"], report["identification"]
-        beside = {"plain": f"{name}, plain means of GloVe", "person": "captions of a person, which bound it"}
+        beside = {"plain": f"{name}, plain means of GloVe", "person": "captions by a person (upper bound)"}
         return [(name, found), *((title, {"accuracy": found[key]}) for key, title in beside.items() if key in found)]
 
     def remarks(self, report: Report) -> list[str]:

@@ -42,22 +42,17 @@ class RetrievalTask(EvaluationTask):
             how = {"normalise": _options(request)["normalise"]} if _is_likelihood(request) else {}
             with request.bar(f"features of {name}", "photos") as on_progress:
                 graphs = open_model(request.weights.folder)
-                return [
-                    evaluate_graphs(
-                        graphs, request.collection, request.protocol, how, seed=request.seed, on_progress=on_progress
-                    )
-                ]
+                return [evaluate_graphs(graphs, request.evaluation_set(on_progress), how)]
         model: Any = request.model  # the likelihoods of a captioner can be normalised
-        rank = partial(evaluate_retrieval, model, request.collection, request.protocol, seed=request.seed)
         if not _is_likelihood(request):
             with spreading(request.ray) as spread, request.bar(f"features of {name}", "photos") as on_progress:
-                return [rank(spread=spread, on_progress=on_progress)]
+                return [evaluate_retrieval(model, request.evaluation_set(on_progress), spread=spread)]
         score = partial(model.score, **_options(request))
         if request.ray:  # whose workers have no bar to show
             with spreading(request.ray) as spread:
-                return [rank(score=score, spread=spread)]
+                return [evaluate_retrieval(model, request.evaluation_set(), score=score, spread=spread)]
         with request.bar(f"likelihoods of {name}", "words") as on_progress:
-            return [rank(score=partial(score, on_progress=on_progress))]
+            return [evaluate_retrieval(model, request.evaluation_set(), score=partial(score, on_progress=on_progress))]
 
     def describe(self, request: Request) -> dict[str, Any]:
         engine = {"engine": request.engine} if request.engine != "torch" else {}

@@ -157,7 +157,7 @@ def _write_all(
     prepare: Callable[[], None],
 ) -> "Generator[tuple[Work, list[tuple[File, str]]], None, None]":
     """Write batch after batch, and give each with what of it was not written because its content was dropped."""
-    # Opening pictures needs packages that a library which is up to date can do without.
+    # Opening photos needs packages that a library which is up to date can do without.
     from seesay.images.batches import work_in_batches
     from seesay.library.indexing.intake import Intake
 

@@ -1,4 +1,4 @@
-"""What a picture's file says about itself: how large it is, when it was taken, with what."""
+"""What a photo's file says about itself: how large it is, when it was taken, with what."""
 
 import re
 from contextlib import suppress
@@ -19,7 +19,7 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Width and height of the upright picture; date (ISO 8601) and camera where the file tells them."""
+    """Width and height of the upright photo; date (ISO 8601) and camera where the file tells them."""
 
     width: int
     height: int
@@ -28,7 +28,7 @@ class Metadata:
 
 
 def read_metadata(data: bytes) -> Metadata:
-    """Read the header of a picture that `open_image` has opened; its pixels are not decoded.
+    """Read the header of a photo that `open_image` has opened; its pixels are not decoded.
 
     Whatever EXIF holds, broken or hostile, at worst means that date and camera are not known.
 
@@ -43,7 +43,7 @@ def read_metadata(data: bytes) -> Metadata:
     image = find_opener(data[:64], "the given bytes")(BytesIO(data))
     width, height = image.size
     tags = _exif(image)
-    # The TIFF plugin gives the size of the upright picture by itself.
+    # The TIFF plugin gives the size of the upright photo by itself.
     if tags.get(ExifTags.Base.Orientation) in _SIDEWAYS and not isinstance(image, TiffImageFile):
         width, height = height, width
     dates = (ExifTags.Base.DateTimeOriginal, ExifTags.Base.DateTimeDigitized, ExifTags.Base.DateTime)
@@ -52,7 +52,7 @@ def read_metadata(data: bytes) -> Metadata:
 
 
 def _exif(image: Image.Image) -> dict[int, Any]:
-    """The tags of the picture and of its camera, as far as they can be read."""
+    """The tags of the photo and of its camera, as far as they can be read."""
     tags: dict[int, Any] = {}
     with suppress(Exception):  # broken metadata raises whatever it meets first
         exif = image.getexif()

@@ -22,7 +22,7 @@ class Listing:
     """What a scan has found.
 
     Attributes:
-        files: Files whose names are those of pictures, by path.
+        files: Files with the name of an image format, by path.
         unreadable: Folders that could not be listed, with the reason: nothing can be said of what lies in them.
     """
 

@@ -1,4 +1,4 @@
-"""Small pictures for looking through many at once."""
+"""Thumbnails of photos."""
 
 from io import BytesIO
 
@@ -10,7 +10,7 @@ _QUALITY = 75
 
 
 def make_thumbnail(image: Image.Image) -> bytes:
-    """A small JPEG of an opened picture, without any metadata: not where it was taken, not by whom.
+    """A small JPEG of an opened photo, without any metadata: not where it was taken, not by whom.
 
     Example:
         >>> small = Image.open(BytesIO(make_thumbnail(Image.new("RGB", (1600, 1200)))))

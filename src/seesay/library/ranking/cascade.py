@@ -105,7 +105,7 @@ def rerank(
     ranked = rank(hits, query, [bonus, gains], calibration)
     for stage in stages:
         if not stage.blend.weight:
-            continue  # it is kept for its regions, and its model need not be asked
+            continue  # it is there for its regions, and would not change the order
         more = _gains(stage, store, [hit for _, _, hit in ranked], query.sentences, gains)
         for gain, added in zip(gains, more, strict=True):
             for content, value in added.items():

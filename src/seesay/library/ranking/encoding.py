@@ -69,4 +69,4 @@ class WeightsQueryEncoder(LibraryWeights):
 
 def no_single_vector(name: str) -> SeesayError:
     """The error of weights that cannot be a first stage."""
-    return SeesayError(f"{name} does not keep a picture as one vector, which a library needs", hint="seesay models")
+    return SeesayError(f"{name} does not keep a photo as one vector, which a library needs", hint="seesay models")

@@ -151,8 +151,11 @@ def vector_of(store: Store, encoder: ExampleEncoder, like: Source | Crop) -> Vec
         content = find_photo(store, like).content
         return store.vectors([content])[content]
     from seesay.images.io import open_image
+    from seesay.images.wholeness import require_whole
 
     image = open_crop(store, like) if isinstance(like, Crop) else open_image(like, at_least=encoder.pixels)
+    if isinstance(like, bytes):  # sent by somebody, perhaps not to its end
+        require_whole(like, encoder.pixels)
     return np.asarray(encoder.encode_photos([image])[0][0], np.float32)
 
 
@@ -162,7 +165,7 @@ def own_contents(store: Store, like: Source | Crop, vector: Vector) -> list[int]
     if isinstance(photo, int):
         return [find_photo(store, photo).content]
     if isinstance(like, Crop) or isinstance(photo, bytes) or remote.is_remote(photo):
-        return []  # whoever sends a picture wants to know whether the library has it
+        return []  # whoever sends a photo wants to know whether the library has it
     size = Path(photo).stat().st_size
     near = [hit for hit in store.nearest(vector, _N_SAME, Filter()) if hit.cosine >= _SAME]
     return [hit.photos[0].content for hit in near if any(own.size == size for own in hit.photos)]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from seesay.errors import SeesayError
-from seesay.library.ranking.calibration import Calibration
+from seesay.library.ranking.calibration import LIKELY, Calibration
 from seesay.library.ranking.cascade import RegionStage, Stage, rerank
 from seesay.library.ranking.likeness import Box
 from seesay.library.ranking.order import Ranked
@@ -43,7 +43,7 @@ class Result:
         photo: Of several copies the one that the library has had longest.
         score: From 0 to 1 where it is a probability; higher is better.
         word: The probability in a word; None where the score is none.
-        copies: The same photo under other paths: the same bytes, or so near that they are the same picture.
+        copies: The same photo under other paths: the same bytes, or so near that they show the same.
         tags: What the image classifier calls it, likeliest first.
         box: Where in the photo it is, in a search for regions: left, top, right, bottom as fractions.
     """
@@ -92,6 +92,12 @@ class Results(list[Result]):
             "unknown": list(self.unknown_words),
             "language": languages[0] if languages else None,
         }
+
+    @property
+    def nothing_likely(self) -> bool:
+        """Whether photos were found, and none of them is likely to fit."""
+        words = {result.word for result in self}
+        return bool(words) and None not in words and LIKELY not in words
 
     @property
     def unknown_words(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from seesay.errors import SeesayError
+from seesay.library.stores.checks import checksum
 from seesay.library.stores.conditions import SQLITE
 from seesay.library.stores.database import Database
 from seesay.library.stores.keeper import MatrixKeeper
@@ -90,12 +91,14 @@ class SqliteStore(SqlStore):
                 ).fetchone()
                 if added is None:
                     continue
-                connection.execute("INSERT INTO vectors VALUES (?, ?)", (*added, pack(content.vector)))
+                vector, views = pack(content.vector), [(stage, pack(view)) for stage, view in content.views.items()]
+                connection.execute("INSERT INTO vectors VALUES (?, ?)", (*added, vector))
                 connection.execute("INSERT INTO thumbnails VALUES (?, ?)", (*added, content.thumbnail))
-                views = [(*added, stage, pack(view)) for stage, view in content.views.items()]
-                connection.executemany("INSERT INTO views VALUES (?, ?, ?)", views)
+                connection.executemany("INSERT INTO views VALUES (?, ?, ?)", [(*added, *view) for view in views])
                 tags = [(number, *added, probability) for number, probability in content.tags]
                 connection.executemany("INSERT INTO tags VALUES (?, ?, ?)", tags)
+                crc = checksum(described, vector, content.thumbnail, views, content.tags)
+                connection.execute("INSERT INTO checks VALUES (?, ?)", (*added, crc))
             for file, digest in batch.photos:
                 found = connection.execute("SELECT id, taken FROM contents WHERE digest = ?", (digest,)).fetchone()
                 if found is None:

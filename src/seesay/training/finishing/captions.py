@@ -1,4 +1,4 @@
-"""How a captioner writes: beam, length, and the neighbours that reranking listens to.
+"""How a captioner writes: beam, length, and the neighbours of reranking.
 
 Of the beams that with the highest mean of BLEU-1 to 4 is chosen, which is what m-RNN's tables show; then, likewise, how
 many words may not be said twice; then, among the sentences of a beam of ten, the similarity, k and m with the highest
@@ -12,7 +12,7 @@ from typing import Any
 from seesay.captioning.bank import Bank, Hypotheses, features_in, references_of, write_hypotheses
 from seesay.captioning.captions import caption_images
 from seesay.captioning.consensus import Consensus, Metric, rerank
-from seesay.captioning.reranking import refine_pictures
+from seesay.captioning.reranking import refine_images
 from seesay.captioning.settings import Settings
 from seesay.data.examples import Examples
 from seesay.engines import answering
@@ -102,7 +102,7 @@ def choose_captions(
     way, rows = choose_decoding(measure, max_length)
     others = bank.without(dev)
     hypotheses = write_hypotheses(answers, dev, Settings(**way, candidates=N_CANDIDATES))
-    near = nearest(refine_pictures(answers, features_in(dev)), others.vectors, max(KS))
+    near = nearest(refine_images(answers, features_in(dev)), others.vectors, max(KS))
     reranking, reranked = choose_reranking(hypotheses, others.captions, near, references)
     return {**way, "candidates": N_CANDIDATES, **reranking}, rows, reranked
 

@@ -22,6 +22,7 @@ from seesay.models.base import Captioner, Matcher
 from seesay.models.ensemble import Scored, read_ensemble
 from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
+from seesay.models.identifier import Identifier
 from seesay.models.pretrained import load, load_captioner, save
 from seesay.models.registry import family_class
 from seesay.scoring import encode_all
@@ -29,8 +30,8 @@ from seesay.settings.tags import TagSettings
 from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, tags, vectors
 from seesay.training.finishing.ensemble import choose_weights_on
 from seesay.training.finishing.hubness import choose_hubness
-from seesay.training.finishing.requests import Proposal, Request
-from seesay.training.finishing.scores import best, read_blend, score_stages, score_texts
+from seesay.training.finishing.requests import JOINED, Proposal, Request
+from seesay.training.finishing.scores import Scores, best, read_blend, score_stages, score_texts, tag_gains
 
 SPLIT = "dev"
 MAX_LENGTH = 20
@@ -39,32 +40,26 @@ N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
 BESIDE = "vse"
 """The embedding that stands beside an eye, where nothing else is said."""
+FIT = "fit"
+"""The part of people's judgements that a curve is fitted to."""
 FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
 """The stages of search before one of regions and before one of captions, where nothing else is said."""
+
+
+NEED_BOXES = ("grounding", "presence")
+"""Steps that need boxes which people drew."""
 
 
 def steps_for(weights: Weights) -> list[str]:
     """The steps that make sense for weights, in their order; pruning of words is only done when it is asked for."""
     if weights.about["family"] == ENSEMBLE:
         return ["ensemble"]
-    kind = family_class(weights.about["family"])
-    is_stage = issubclass(kind, Aligner | Captioner)
-    able = {
-        "vectors": issubclass(kind, EyeEar),
-        "hubness": kind.is_embedding,
-        "cascade": is_stage,
-        "calibration": kind.is_embedding or is_stage,
-        "captions": issubclass(kind, Captioner),
-        "confidence": issubclass(kind, Captioner),
-        "grounding": issubclass(kind, Aligner),
-        "presence": issubclass(kind, Aligner),
-        "tags": kind.is_embedding,
-    }
-    return [step for step, does in able.items() if does]
+    able = family_class(weights.about["family"]).tuning_steps()
+    return [step for step in PROPOSERS if step in able]
 
 
 def propose_hubness(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection("hubness")
+    collection = request.collection(weights, "hubness")
     model = load(weights.folder)
     learned, dev = (_examples(model, collection.split(split)) for split in ("train", SPLIT))
     images, texts = encode_all(model, dev)
@@ -79,7 +74,7 @@ def propose_hubness(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_cascade(weights: Weights, request: Request) -> Proposal:
-    photos = request.collection("a cascade").split(SPLIT)
+    photos = request.collection(weights, "cascade").split(SPLIT)
     after = request.after or _stages_before(weights)
     texts = photos.sentences
     owners = np.repeat(np.arange(len(photos)), [len(item.sentences) for item in photos.items])
@@ -97,30 +92,55 @@ def propose_cascade(weights: Weights, request: Request) -> Proposal:
 def _stages_before(weights: Weights) -> tuple[str, ...]:
     if weights.about.get("cascade"):
         return read_blend(str(weights.folder)).after
-    kind = family_class(weights.about["family"])
-    return FIRST_STAGES["regions" if issubclass(kind, Aligner) else "captions"]
+    return FIRST_STAGES[family_class(weights.about["family"]).stage or "regions"]
 
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
-    photos = request.collection("calibration").split(SPLIT)
-    is_first = family_class(weights.about["family"]).is_embedding
-    if not is_first and not weights.about.get("cascade"):
+    kind = family_class(weights.about["family"])
+    is_stage = issubclass(kind, Aligner | Captioner)
+    section = "cascade.calibration" if is_stage else "calibration"
+    collection = request.collection(weights, section)
+    if not (kind.is_embedding or issubclass(kind, Identifier)) and not weights.about.get("cascade"):
         raise SeesayError(
             f"{weights.name} is no stage of search yet, so it has no scores to calibrate",
             hint=f"seesay tune {weights.name} --only cascade --only calibration",
         )
-    before = () if is_first else read_blend(str(weights.folder)).after
-    queries = calibration.gather_queries(photos, data.load(request.entities), request.words.content_words)
-    request.tell(f"{len(queries.texts):,} queries, {100 * queries.fits.mean():.2f} % of pairs fit")
-    scores = score_stages([*before, str(weights.folder)], photos, queries.texts)
-    curve = calibration.fit_queries(scores, queries)
-    figures = {kind: found["all"] for kind, found in calibration.precisions({"all": scores}, queries).items()}
-    section = "calibration" if is_first else "cascade.calibration"
-    return Proposal(section, dict(curve.to_table()), photos.name, before, {"average precision": figures})
+    stages = [*(read_blend(str(weights.folder)).after if is_stage else ()), str(weights.folder)]
+    judgements = request.judgements_file()
+    figures: dict[str, Any] = {}
+
+    def score(photos: Collection, texts: list[str]) -> Scores:
+        found = score_stages(stages, photos, texts)
+        if issubclass(kind, Identifier):
+            return found
+        first = find(stages[0])
+        how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
+        return found + tag_gains(load(stages[0]), photos, texts, request.words, how)
+
+    spoken = data.load(request.entities) if request.has_entities else None
+    if spoken is None:
+        request.tell("without Flickr30k Entities, queries are whole sentences only")
+    phrases = calibration.gather_queries(collection.split(SPLIT), spoken, request.words.content_words)
+    if judgements is not None:
+        phrases = phrases.of_phrases()
+    request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
+    scores = score(collection.split(SPLIT), phrases.texts)
+    curve = calibration.fit_said(scores, phrases)
+    figures["average precision"] = calibration.precisions({"all": scores}, phrases)
+    if judgements is not None:
+        judged, photos, texts, pairs = calibration.read_part(judgements, collection, FIT)
+        request.tell(f"{len(judged):,} judgements of {len(photos):,} photos and {len(texts):,} sentences")
+        n_words = np.array([len(request.words.content_words(texts[row])) for row in pairs[0]])
+        curve, figures["judgements"] = calibration.fit_judged(score(photos, texts)[pairs], judged, n_words, curve)
+    where = (collection.name,) if judgements is None else (judgements.name, collection.name)
+    return Proposal(
+        section, curve.to_table(), JOINED.join(where), tuple(stages[:-1]), figures,
+        split=SPLIT if judgements is None else f"{FIT} + {SPLIT}",
+    )  # fmt: skip
 
 
 def propose_captions(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection("captions")
+    collection = request.collection(weights, "captioning")
     model = load_captioner(weights.folder)
     dev = _examples(model, collection.split(SPLIT))
     max_length = int(weights.about.get("captioning", {}).get("max_length", MAX_LENGTH))
@@ -134,9 +154,8 @@ def propose_captions(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_grounding(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection("grounding").split(SPLIT)
+    boxed = _boxed(weights, request, "grounding")
     model = load_aligner(weights.folder)
-    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
     phrases, words = grounding.gather(model, boxed)
     request.tell(f"{len(phrases.truth):,} phrases of {len(boxed):,} photos")
     found, figures = grounding.choose_grounding(phrases, words, grounding_of(model))
@@ -144,23 +163,36 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_presence(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection("presence").split(SPLIT)
-    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
+    boxed = _boxed(weights, request, "presence")
     answers = doubt.gather_phrases(load_aligner(weights.folder), boxed)
     found = doubt.fit_presence(answers)
     return Proposal("presence", found.to_table(), boxed.name, figures=doubt.describe_doubt(found, answers))
 
 
+def _boxed(weights: Weights, request: Request, section: str) -> Collection:
+    """The dev images on which people drew boxes."""
+    collection = request.collection(weights, section).split(SPLIT)
+    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
+    if not boxed.items:
+        raise SeesayError(
+            f"no image of {collection.name}/{SPLIT} has a box in {request.entities}",
+            allowed="--data with photos of Flickr30k, such as flickr8k",
+        )
+    return boxed
+
+
 def propose_confidence(weights: Weights, request: Request) -> Proposal:
     model = load_captioner(weights.folder)
-    dev = _examples(model, request.collection("confidence").split(SPLIT))
+    dev = _examples(model, request.collection(weights, "confidence").split(SPLIT))
     answers = doubt.gather_captions(model, dev)
     found = doubt.fit_doubt(answers)
     return Proposal("confidence", found.to_table(), dev.collection.name, figures=doubt.describe_doubt(found, answers))
 
 
 def propose_tags(weights: Weights, request: Request) -> Proposal:
-    collections = [collection.split(SPLIT).with_images() for collection in request.collections(("flickr8k", "coco"))]
+    collections = [
+        each.split(SPLIT).with_images() for each in request.collections(weights, "tags", ("flickr8k", "coco"))
+    ]
     model = load(weights.folder)
     present = TagSettings.from_table(tuned_table(weights, "tags") or {}, str(weights.folder / "config.json"))
     own = request.words
@@ -168,12 +200,12 @@ def propose_tags(weights: Weights, request: Request) -> Proposal:
     splits = [gather(each, own.content_words, own.classes_named, own.likeliest_tags) for each in collections]
     request.tell(f"{sum(len(split.owners) for split in splits):,} queries")
     found, figures = tags.choose_tags(splits, present)
-    names = " + ".join(collection.name for collection in collections)
+    names = JOINED.join(collection.name for collection in collections)
     return Proposal("tags", asdict(found), names, figures={"R@1 + R@5 + R@10 by weight and well_known": figures})
 
 
 def propose_ensemble(weights: Weights, request: Request) -> Proposal:
-    collections = request.collections(("flickr8k",))
+    collections = request.collections(weights, "members")
     names = request.members or tuple(member.name for member in read_ensemble(weights.folder).members)
     for name in names:
         find(name)  # a misspelt one is refused before the others have taken their time
@@ -188,9 +220,9 @@ def propose_ensemble(weights: Weights, request: Request) -> Proposal:
             own.append(Scored.by(model, *encode_all(model, _examples(model, split))))
         request.tell(f"scores of {name} are there")
     owners = [np.repeat(np.arange(len(each)), [len(item.sentences) for item in each.items]) for each in splits]
-    where = " + ".join(f"{each.name}/{SPLIT}" for each in splits)
+    where = JOINED.join(f"{each.name}/{SPLIT}" for each in splits)
     chosen = choose_weights_on(names, list(zip(found, owners, strict=True)), where)
-    return Proposal("members", chosen.about(weights.name)["members"], " + ".join(e.name for e in splits), names)
+    return Proposal("members", chosen.about(weights.name)["members"], JOINED.join(e.name for e in splits), names)
 
 
 def _examples(model: Matcher, collection: Collection) -> Examples:
@@ -199,7 +231,7 @@ def _examples(model: Matcher, collection: Collection) -> Examples:
 
 
 def propose_vectors(weights: Weights, request: Request) -> Proposal:
-    collections = request.collections(("flickr8k", "coco-all", "iapr"))
+    collections = request.collections(weights, "vectors", ("flickr8k", "coco-all", "iapr"))
     model = load(weights.folder)
     assert isinstance(model, EyeEar)
     beside = load(model.config.beside or BESIDE)
@@ -214,8 +246,10 @@ def propose_vectors(weights: Weights, request: Request) -> Proposal:
         request.tell(f"vectors of {collection.name} are there")
     made, figures = vectors.put_together(alone, beside, devs, vectors.draw_bank(collections))
     table = {key: getattr(made.config, key) for key in ("beside_weight", "hub_weight", "hub_mean")}
-    names = " + ".join(collection.name for collection in collections)
-    save_made = partial(_save_again, model=made, about=weights.about)
+    names = JOINED.join(collection.name for collection in collections)
+    # Weights that have these vectors already stay as they are, with all that was chosen for and measured of them.
+    same = model.bank is not None and table == {key: getattr(model.config, key) for key in table}
+    save_made = None if same else partial(_save_again, model=made, about=weights.about)
     return Proposal("vectors", table, names, (made.config.beside,), figures, save_made)
 
 

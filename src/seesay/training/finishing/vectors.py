@@ -1,4 +1,4 @@
-"""How the vector of an eye is put together: how much the embedding beside it counts, and how much hubness.
+"""The vector of an eye: the weight of its second embedding, and that of its hubness.
 
 Both are chosen on several collections at once, and only what helps all of them is taken: what one collection prefers
 may be about its kind of photos.
