@@ -294,4 +294,5 @@ def _loops(model: Matcher) -> dict[str, Any]:
     if hasattr(model, "_recur") and getattr(model.config, "cell", "") == "relu":
         replaced[f"{module}.{type(model).__name__}._recur"] = stand_ins.recur
     replaced["seesay.layers.relu_lstm.ReLULSTM.read"] = stand_ins.read_pushes
+    replaced["seesay.layers.transformer.Block.forward"] = stand_ins.attend
     return replaced

@@ -74,7 +74,9 @@ class Network:
     def run(self, pixels: NDArray[np.uint8]) -> dict[str, Floats]:
         """`map` (n, h, w, C), `pooled` (n, D), and where the network has them `classes` and `lower`, of views."""
         session = self.session
-        return dict(zip(session.outputs, session({"pixels": pixels}), strict=True))
+        # One view after the other: its activations stay in the processor's cache, and take a fourth of the memory.
+        each = [session({"pixels": pixels[place : place + 1]}) for place in range(len(pixels))]
+        return {name: np.concatenate(rows) for name, rows in zip(session.outputs, zip(*each, strict=True), strict=True)}
 
     def compute(self, images: Sequence[Image.Image], schemes: Sequence[str] = ()) -> Rows:
         """Features of opened photos in half precision, as they are stored, by the name of their output.
@@ -170,3 +172,8 @@ def open_network(folder: Path, *, digest: str = "", threads: int = 0) -> Network
 def _open_once(path: Path, changed: int, size: int, threads: int) -> Session:
     """Several weights share a network, which takes a hundred times the memory of what each makes of it."""
     return open_session(path, threads)
+
+
+def release_graphs() -> None:
+    """Let go of graphs that no network holds open: after many photos they keep the memory of as many threads."""
+    _open_once.cache_clear()
