@@ -12,8 +12,8 @@ network on 19 detections. The states of a GRU replace those of a ReLU RNN (`cell
 `magnitudes = "balanced"` the words of a sentence share one unit of length and the regions of an image have unit length
 on average: who counts how much within a sentence is still learned, but a long sentence gains nothing by its length and
 scores have a fixed scale. `free` is as published. `sentence = true` adds one more fragment, the whole sentence, which
-is compared with the whole image. Trained on their sum, words would learn only what the sentence leaves over; so a batch is
-judged by one of the two, and the sum (words times `word_weight`) is for use. With `fragments = "edges"` a fragment is
+is compared with the whole image. Trained on their sum, words would learn only what the sentence leaves over; so a
+batch is judged by one of the two, and the sum (words times `word_weight`) is for use. With `fragments = "edges"` a fragment is
 an edge of the dependency tree (DeFrag, Karpathy et al. 2014): f(W · [x_head, x_word] + b_relation), with one W for all
 relations.
 """
@@ -51,7 +51,7 @@ class DVSAConfig:
     Attributes:
         dim: Of the joint space.
         word_dim: Of the word vectors, which are learned.
-        fragments: What of a sentence is aligned with regions: `words` in their context, or `edges` of the dependency tree.
+        fragments: What is aligned with regions: `words` in their context, or `edges` of the dependency tree.
         cell: Of the recurrent network that gives words their context: `rnn`, `gru` or `lstm`.
         regions: A scheme of `seesay.images.regions.fixed_regions`; `whole` is the full-frame baseline.
         magnitudes: `balanced` within a sentence and an image; of `words` only, where regions score by their direction

@@ -5,8 +5,8 @@
     y_t = softmax(W_oh · h_t + b_o)
 
 It learns from whole images with their sentences and, where a recipe wants it, from regions with the phrases that the
-alignment model assigned to them (`seesay.training.snippets`). The supplement's tricks are choices: an LSTM in place of the
-RNN (`cell`), biases b_o that start at the logarithms of the words' frequencies (`frequency_bias`), the full frame
+alignment model assigned to them (`seesay.training.snippets`). The supplement's tricks are choices: an LSTM in place of
+the RNN (`cell`), biases b_o that start at the logarithms of the words' frequencies (`frequency_bias`), the full frame
 beside the region (`context`); RMSProp and clipping every element of a gradient are the recipe's. Word vectors are
 learned from random ones.
 
