@@ -13,9 +13,9 @@ network on 19 detections. The states of a GRU replace those of a ReLU RNN (`cell
 on average: who counts how much within a sentence is still learned, but a long sentence gains nothing by its length and
 scores have a fixed scale. `free` is as published. `sentence = true` adds one more fragment, the whole sentence, which
 is compared with the whole image. Trained on their sum, words would learn only what the sentence leaves over; so a
-batch is judged by one of the two, and the sum (words times `word_weight`) is for use. With `fragments = "edges"` a fragment is
-an edge of the dependency tree (DeFrag, Karpathy et al. 2014): f(W · [x_head, x_word] + b_relation), with one W for all
-relations.
+batch is judged by one of the two, and the sum (words times `word_weight`) is for use. With `fragments = "edges"` a
+fragment is an edge of the dependency tree (DeFrag, Karpathy et al. 2014): f(W · [x_head, x_word] + b_relation), with
+one W for all relations.
 """
 
 from collections.abc import Mapping, Sequence
