@@ -38,7 +38,7 @@ MAX_LENGTH = 20
 N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
 BESIDE = "vse"
-"""The embedding that stands beside an eye, where nothing else is said."""
+"""The second embedding of an eye, unless its configuration names another."""
 FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
 """The stages of search before one of regions and before one of captions, where nothing else is said."""
 
