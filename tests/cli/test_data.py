@@ -10,20 +10,20 @@ from seesay.errors import SeesayError
 
 SOUND = """\
 pets: CSV or JSONL
-┌──────────────────────────┬───┬─────────────────┐
-│ images                   │ 2 │ 2 are spoken of │
-│ sentences                │ 3 │ 3 with an image │
-│ split train              │ 1 │ 2 sentences     │
-│ split test               │ 1 │ 1 sentences     │
-│ words                    │ 4 │ of train        │
-│ words seen 5+ times      │ 0 │                 │
-│ missing images           │ 0 │                 │
-│ corrupt images           │ 0 │                 │
-│ sentences without image  │ 0 │                 │
-│ images without sentences │ 0 │                 │
-│ empty sentences          │ 0 │                 │
-│ duplicated ids           │ 0 │                 │
-└──────────────────────────┴───┴─────────────────┘
+┌──────────────────────────┬───┬──────────────────┐
+│ images                   │ 2 │ 2 have sentences │
+│ sentences                │ 3 │ 3 with an image  │
+│ split train              │ 1 │ 2 sentences      │
+│ split test               │ 1 │ 1 sentences      │
+│ words                    │ 4 │ of train         │
+│ words seen 5+ times      │ 0 │                  │
+│ missing images           │ 0 │                  │
+│ corrupt images           │ 0 │                  │
+│ sentences without image  │ 0 │                  │
+│ images without sentences │ 0 │                  │
+│ empty sentences          │ 0 │                  │
+│ duplicated ids           │ 0 │                  │
+└──────────────────────────┴───┴──────────────────┘
 nothing is missing or broken
 """
 

@@ -36,7 +36,7 @@ class Gathering:
 
     @property
     def names(self) -> list[str]:
-        """The images that have been spoken of so far."""
+        """The images that have been named so far."""
         return list(self._sentences)
 
     def report(self, kind: str, thing: str, detail: str) -> None:
