@@ -340,7 +340,7 @@ def cluster() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def exported() -> Path:
     """The folder of the shipped weights with their graphs, and of the network that they share."""
-    from seesay.models.weights import PACKAGED
+    from seesay.catalogue.weights import PACKAGED
 
     return PACKAGED
 

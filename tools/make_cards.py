@@ -3,8 +3,8 @@
 python tools/make_cards.py
 """
 
+from seesay.catalogue.weights import PACKAGED, read_about
 from seesay.models.card import write_card
-from seesay.models.weights import PACKAGED, read_about
 
 
 def main() -> None:

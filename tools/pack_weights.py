@@ -11,8 +11,8 @@ from pathlib import Path
 
 from safetensors.torch import load_file, save_file
 
+from seesay.catalogue.weights import find
 from seesay.layers.packing import pack_tensors
-from seesay.models.weights import find
 from seesay.system.files import replace_atomically
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from benchmarks.recording import parse_arguments, record
 from seesay import data
+from seesay.catalogue.weights import find
 from seesay.evaluation.comparison import compare, text_lines
 from seesay.evaluation.report import build_report
 from seesay.evaluation.tasks import TASKS, Request, find_task
-from seesay.models.weights import find
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 

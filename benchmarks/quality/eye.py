@@ -24,9 +24,10 @@ from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data import Collection
 from seesay.data.examples import Examples
-from seesay.images.activations import ActivationTable, split_network
+from seesay.images.activations import ActivationTable
 from seesay.images.extraction import features_of
 from seesay.images.features import LOWER, FeatureSpec
+from seesay.images.halves import split_network
 from seesay.library.classes import CLASS_NAMES
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Matcher

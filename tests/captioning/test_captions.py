@@ -15,6 +15,7 @@ from seesay.captioning.consensus import Consensus
 from seesay.captioning.reranking import FREQUENCIES, Reranker
 from seesay.captioning.sentences import Caption, join_words
 from seesay.captioning.settings import Sampling, Settings
+from seesay.catalogue.weights import Weights
 from seesay.data.collection import Collection, Item
 from seesay.engines import TorchModel
 from seesay.errors import SeesayError
@@ -22,7 +23,6 @@ from seesay.images.arrays import ImageFeatures
 from seesay.images.features import FeatureSpec
 from seesay.metrics.frequencies import DocumentFrequencies
 from seesay.models.mrnn import MRNN, MRNNConfig
-from seesay.models.weights import Weights
 from seesay.text.tokens import tokenize
 from seesay.text.vocabulary import Vocabulary
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from seesay.catalogue import weights
 from seesay.cli import health
-from seesay.models import weights
 
 Call = Callable[..., Any]
 

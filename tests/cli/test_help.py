@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import typer.main
 
+from seesay.catalogue.weights import STEPS
 from seesay.cli.help_page import RENEW, help_page
 from seesay.cli.main import app
 from seesay.evaluation.tasks import TASKS
-from seesay.models.weights import STEPS
 
 PAGE = Path(__file__).parents[2] / "docs/reference/cli.md"
 

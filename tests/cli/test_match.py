@@ -114,7 +114,7 @@ def test_photos_alone_are_no_match(match: Call) -> None:
 def test_an_unknown_model_is_answered_with_the_installed_ones(
     seesay: Call, photos: Path, colours_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seesay.models.weights.PACKAGED", colours_run)
+    monkeypatch.setattr("seesay.catalogue.weights.PACKAGED", colours_run)
     code, _, err = seesay("match", "red.jpg", "a dog", "-m", "vsee")
     assert code == 2
     assert err == (
@@ -127,7 +127,7 @@ def test_an_unknown_model_is_answered_with_the_installed_ones(
 def test_weights_are_found_by_the_name_that_they_are_installed_under(
     seesay: Call, photos: Path, colours_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seesay.models.weights.PACKAGED", colours_run)
+    monkeypatch.setattr("seesay.catalogue.weights.PACKAGED", colours_run)
     code, out, _ = seesay("match", "red.jpg", "a red picture", "--model", "weights")
     assert code == 0
     assert "a red picture" in out
@@ -135,8 +135,8 @@ def test_weights_are_found_by_the_name_that_they_are_installed_under(
 
 def test_the_ensemble_that_ships_consists_of_weights_that_ship() -> None:
     pytest.importorskip("torch", reason="needs the extra [train]")
+    from seesay.catalogue.weights import find
     from seesay.models.ensemble import read_ensemble
-    from seesay.models.weights import find
 
     shipped = read_ensemble("shipped")
     assert [find(member.name).name for member in shipped.members] == ["eye", "hmlstm"]

@@ -29,7 +29,7 @@ def installed(colours_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         path.write_text(json.dumps(about))
     record_figures(tmp_path / "colours", "flickr8k/test", figures(28.25, 23.5))
     record_figures(tmp_path / "colours", "coco/dev", figures(40, 35))
-    monkeypatch.setattr("seesay.models.weights.PACKAGED", tmp_path)
+    monkeypatch.setattr("seesay.catalogue.weights.PACKAGED", tmp_path)
     return tmp_path
 
 
@@ -61,7 +61,7 @@ def test_json_gives_what_a_script_needs(seesay: Call, installed: Path) -> None:
 
 
 def test_where_nothing_is_installed_it_says_so(seesay: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seesay.models.weights.PACKAGED", tmp_path / "absent")
+    monkeypatch.setattr("seesay.catalogue.weights.PACKAGED", tmp_path / "absent")
     assert seesay("models") == (1, "", "no trained weights came with this installation\n")
     assert seesay("models", "--json") == (0, "[]\n", "")
 

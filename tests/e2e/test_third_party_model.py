@@ -20,7 +20,8 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from torch import Tensor, nn
 
-from seesay.cli.main import run
+from seesay.catalogue.weights import find, tuned_table
+from seesay.cli.start import run
 from seesay.errors import SeesayError
 from seesay.export.exporting import export_weights
 from seesay.images.features import Features, FeatureSpec
@@ -30,7 +31,6 @@ from seesay.models import registry
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
 from seesay.models.registry import families, family_class, register_model, search_role
-from seesay.models.weights import find, tuned_table
 from seesay.text.subwords import Subwords
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.ranking import RankingTask

@@ -9,9 +9,10 @@ from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.images import activations
-from seesay.images.activations import ActivationStore, ActivationTable, activations_of, load_lower, split_network
+from seesay.images.activations import ActivationStore, ActivationTable, activations_of, load_lower
 from seesay.images.extraction import content_key, features_of
 from seesay.images.features import FeatureSpec, preprocess
+from seesay.images.halves import split_network
 from seesay.images.io import open_image
 
 SPEC = FeatureSpec("efficientnet-lite0", size=64)

@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from seesay.layers.packing import pack_rows, pack_state, unpack_rows
+from seesay.images.state_dicts import unpack_rows
+from seesay.layers.packing import pack_rows, pack_state
 
 
 def test_a_packed_matrix_is_exact_to_half_a_step_of_each_row() -> None:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from seesay.models.card import TERMS, summarise, write_card
-from seesay.models.weights import PACKAGED, read_about
+from seesay.catalogue.figures import summarise
+from seesay.catalogue.weights import PACKAGED, read_about
+from seesay.models.card import TERMS, write_card
 
 ABOUT: dict[str, Any] = {
     "name": "small",

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seesay.catalogue.weights import find, installed
 from seesay.errors import SeesayError
 from seesay.models.ensemble import Ensemble, Member, Scored, is_ensemble, read_ensemble
 from seesay.models.pretrained import load
-from seesay.models.weights import find, installed
 
 
 def test_scores_are_standardised_weighed_and_added_up() -> None:

@@ -84,7 +84,7 @@ class TestRoundTrip:
 
 class TestFind:
     def test_packaged_weights_are_found_by_name(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("seesay.models.weights.PACKAGED", folder.parent)
+        monkeypatch.setattr("seesay.catalogue.weights.PACKAGED", folder.parent)
         assert [weights.name for weights in installed()] == ["small"]
         assert find("small").folder == folder
         assert isinstance(seesay.load("small"), VSE)
@@ -93,7 +93,7 @@ class TestFind:
     def test_an_unknown_name_is_answered_with_what_is_installed(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("seesay.models.weights.PACKAGED", folder.parent)
+        monkeypatch.setattr("seesay.catalogue.weights.PACKAGED", folder.parent)
         with pytest.raises(
             SeesayError, match=r"there are no weights 'smal'\n  allowed: small, or a folder .*\n  try: seesay models"
         ):
@@ -102,7 +102,7 @@ class TestFind:
     def test_where_nothing_is_installed_the_answer_says_so(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("seesay.models.weights.PACKAGED", tmp_path / "absent")
+        monkeypatch.setattr("seesay.catalogue.weights.PACKAGED", tmp_path / "absent")
         assert installed() == []
         with pytest.raises(SeesayError, match="allowed: nothing is installed, or a folder"):
             find("vse")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from seesay.catalogue.weights import find, installed
 from seesay.errors import SeesayError
 from seesay.models.base import Captioner
 from seesay.models.pretrained import PACKAGED, load
 from seesay.models.registry import families, family_class, search_role
-from seesay.models.weights import find, installed
 from seesay.training.task import task_class
 
 OUR_FAMILIES = ("dvsa", "dvsa-captions", "eye-ear", "hmlstm", "identifier", "mrnn", "nic", "smlstm", "vse")

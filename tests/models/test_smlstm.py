@@ -169,7 +169,7 @@ class TestStart:
     @pytest.fixture
     def fixed(self, build: Build, embedding: Path, monkeypatch: pytest.MonkeyPatch) -> SMLSTM:
         """A model on top of weights that count as installed."""
-        monkeypatch.setattr("seesay.models.weights.PACKAGED", embedding.parent)
+        monkeypatch.setattr("seesay.catalogue.weights.PACKAGED", embedding.parent)
         return build(cell="gru", text_pooling="max", start_from="start", fixed=True)
 
     def test_what_is_fixed_learns_nothing_and_the_rest_learns(self, fixed: SMLSTM) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from seesay.catalogue.weights import STEPS, find, tuned_table, weights_digest
 from seesay.errors import SeesayError
 from seesay.models.card import card_lines, write_card
-from seesay.models.weights import STEPS, find, tuned_table, weights_digest
 
 CURVE = {"slope": 8.0, "slope_per_word": 1.0, "offset": -3.0, "offset_per_word": -1.0, "ceiling": 1.0}
 

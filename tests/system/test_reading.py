@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from seesay.catalogue.weights import find
 from seesay.errors import SeesayError
 from seesay.images.feature_store import content_key
 from seesay.images.io import open_image
-from seesay.models.weights import find
 from seesay.system.reading import open_regular, parse_json, parse_toml, read_regular
 from seesay.web.access import read_token
 

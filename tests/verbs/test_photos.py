@@ -8,10 +8,10 @@ import pytest
 from PIL import ExifTags, Image
 
 import seesay
+from seesay.catalogue.weights import PACKAGED
 from seesay.library.library import Library
 from seesay.library.ranking.likeness import ChangedError
 from seesay.library.types import Photo
-from seesay.models.weights import PACKAGED
 from seesay.verbs import photos
 from seesay.verbs.photos import PhotoModels
 
@@ -135,7 +135,7 @@ def test_without_a_captioner_nothing_is_written(
     tmp_path: Path, photographer: Photo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vse = PACKAGED / "vse"
-    monkeypatch.setattr("seesay.models.weights.PACKAGED", tmp_path)
+    monkeypatch.setattr("seesay.catalogue.weights.PACKAGED", tmp_path)
     with Library(tmp_path / "library", model=vse) as library:
         assert PhotoModels(library).captions(photographer, 3) == (None, [])
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, fields, replace
 from typing import cast, get_args
 
 from seesay.captioning.consensus import PAPER_K_M, Metric
+from seesay.catalogue.weights import Trained, tuned_table
 from seesay.errors import SeesayError
-from seesay.models.weights import Trained, tuned_table
 from seesay.system import ranges
 from seesay.system.tables import read_table
 

@@ -51,10 +51,10 @@ def evaluate_together(
         whole: The collection whose dev split chooses.
         measured: What is measured on.
     """
+    from seesay.catalogue.weights import find
     from seesay.evaluation.ensembles import evaluate_ensemble, score_members
     from seesay.evaluation.protocols import EvaluationSet
     from seesay.models.ensemble import Ensemble
-    from seesay.models.weights import find
     from seesay.training.finishing.ensemble import choose_weights
 
     def tell(split: str, name: str) -> None:

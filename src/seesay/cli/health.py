@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
+from seesay.catalogue import weights as installed_weights
 from seesay.errors import SeesayError
-from seesay.models import weights as installed_weights
 from seesay.system.files import cache_dir, data_dir
 from seesay.system.version import VERSION
 

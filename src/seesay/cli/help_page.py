@@ -42,6 +42,8 @@ def _commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
     """The commands below a group, those of groups inside it where the group stands."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
+            if command.invoke_without_command:
+                yield f"{path} {name}", command
             yield from _commands(command, f"{path} {name}")
         elif not command.hidden:
             yield f"{path} {name}", command

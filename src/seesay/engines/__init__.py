@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from seesay.catalogue.weights import Weights
 from seesay.errors import SeesayError
 from seesay.excitation.match import match_saliency
 from seesay.images.arrays import Floats, ImageFeatures
@@ -25,7 +26,6 @@ from seesay.layers.sequences import Sequences
 from seesay.models.base import ImageLike, Matcher, without_dropout
 from seesay.models.identifier import Identifier
 from seesay.models.pretrained import load
-from seesay.models.weights import Weights
 from seesay.runtime.matching import Model
 from seesay.runtime.protocol import Answering, State, Texts
 from seesay.text.tokenizer import Tokenizer

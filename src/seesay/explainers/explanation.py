@@ -126,6 +126,41 @@ class Explanation:
         return table
 
 
+def place_in_image(found: Explanation, seen: tuple[float, float, float, float]) -> Explanation:
+    """An explanation of a part of an image as one of the whole: beside that part nothing was seen.
+
+    Args:
+        found: Whose maps and boxes are of the part.
+        seen: The part, as left, top, right, bottom, fractions of the image.
+
+    Example:
+        >>> found = Explanation("crops", ("dog",), np.ones(1), np.array([[0.0, 1.0]]), 0.5)
+        >>> place_in_image(found, (0.25, 0.0, 0.75, 1.0)).map.tolist()
+        [[0.5, 0.0, 1.0, 0.5]]
+    """
+    left, top, right, bottom = seen
+    if (left, top, right, bottom) == (0, 0, 1, 1):
+        return found
+    wide, high = right - left, bottom - top
+    start, scale = np.array([left, top, left, top]), np.array([wide, high, wide, high])
+
+    def enlarge(maps: Floats) -> Floats:
+        height, width = maps.shape[-2:]
+        rows, columns = max(height, round(height / high)), max(width, round(width / wide))
+        whole = np.broadcast_to(np.median(maps, axis=(-2, -1), keepdims=True), (*maps.shape[:-2], rows, columns)).copy()
+        y, x = min(round(top * rows), rows - height), min(round(left * columns), columns - width)
+        whole[..., y : y + height, x : x + width] = maps
+        return whole
+
+    return replace(
+        found,
+        map=enlarge(found.map),
+        word_maps=None if found.word_maps is None else enlarge(found.word_maps),
+        boxes=None if found.boxes is None else start + found.boxes * scale,
+        steps=tuple(replace(step, map=enlarge(step.map)) for step in found.steps),
+    )
+
+
 def let_names_lead(found: Explanation) -> Explanation:
     """An explanation in which no function word weighs more than a word that names something.
 

@@ -16,8 +16,10 @@ from seesay.explainers.explanation import Explanation
 from seesay.system.registry import Registry
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from seesay.catalogue.weights import Weights
     from seesay.images.arrays import ImageFeatures
-    from seesay.models.weights import Weights
     from seesay.runtime.protocol import Answering
 
 DEFAULT = "alignment"
@@ -44,11 +46,14 @@ class Explainer(Protocol):
         name: Under which it is registered.
         weights: Those that it explains where none are named; empty where they have to be.
         has_steps: Whether its explanations have steps.
+        needs_image: Whether it looks at the image itself (`see`) and not at features alone; its maps are of the whole
+            image also where the network is shown a part of it.
     """
 
     name: ClassVar[str] = ""
     weights: ClassVar[str] = ""
     has_steps: ClassVar[bool] = False
+    needs_image: ClassVar[bool] = False
 
     def explains(self, model: "Explained") -> bool:
         """Whether it can explain a model: by default those whose class lists it."""
@@ -56,6 +61,10 @@ class Explainer(Protocol):
 
     def prepare(self) -> None:
         """Compute what the first explanation would have to wait for; for most, nothing."""
+
+    def see(self, model: "Answering", image: "Image") -> "ImageFeatures":
+        """What it needs of an opened image; for most, the model's own features."""
+        return model.features([image])
 
     def explain(self, model: "Answering", features: "ImageFeatures", sentence: str) -> Explanation:
         """Explain how well a sentence fits an image.

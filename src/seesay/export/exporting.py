@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 from seesay.export.checking import compare
 from seesay.export.graphs import graphs_of, missing
@@ -16,7 +17,6 @@ from seesay.images.io import open_image
 from seesay.models.base import Matcher
 from seesay.models.pretrained import find, load, read_about, write_about
 from seesay.models.registry import search_role
-from seesay.models.weights import PACKAGED
 from seesay.runtime.folder import file_digest, source_weights
 from seesay.runtime.matching import Model
 from seesay.system.files import replace_atomically
@@ -27,7 +27,12 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 
 
 def export_weights(
-    name: str | Path, out: Path | None = None, *, precision: str = "fp16", photos: Sequence[Path] = ()
+    name: str | Path,
+    out: Path | None = None,
+    *,
+    precision: str = "fp16",
+    photos: Sequence[Path] = (),
+    model: Matcher | None = None,
 ) -> dict[str, Any]:
     """Write the graphs of weights.
 
@@ -36,6 +41,7 @@ def export_weights(
         out: The folder in which a copy of the weights' folder gets the graphs; None adds them to that folder itself.
         precision: One of `PRECISIONS`.
         photos: Images to compare both engines on; the samples where none are given.
+        model: The model of these weights, where it is loaded already.
 
     Returns:
         The table `graphs` of the written config.json.
@@ -45,7 +51,8 @@ def export_weights(
     """
     if precision not in PRECISIONS:
         raise SeesayError(f"there is no precision {precision!r}", allowed=PRECISIONS)
-    weights, model = find(name), load(name)
+    weights = find(name)
+    model = model or load(name)
     images = list(photos) or sorted(SAMPLES.glob("*.jpg"))
     folder = weights.folder if out is None else out / weights.name
     _copy(weights.folder, folder)
@@ -99,7 +106,8 @@ def _copy(source: Path, target: Path) -> None:
     if target.exists() and target.resolve() == source.resolve():
         return
     target.mkdir(parents=True, exist_ok=True)
-    for path in sorted(source.iterdir()):
+    # By config.json a folder is known as a result: with it first, an export that was killed can be run again.
+    for path in sorted(source.iterdir(), key=lambda path: (path.name != "config.json", path.name)):
         if path.is_file() and path.suffix != ".onnx":
             with replace_atomically(target / path.name) as temporary:
                 shutil.copyfile(path, temporary)

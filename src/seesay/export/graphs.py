@@ -10,6 +10,7 @@ start, step  the state before the first word, and a word further       captioner
 refine       encoded images → vectors whose neighbours look alike    captioners
 words        numbers of words → vectors, near each other where words are used alike        captioners
 look         scores with what was looked at                            sm-LSTM, in place of score
+upper        activations of the lower half → the eye's map and vector  the eye, for models that see through it
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from torch import Tensor
 
 from seesay.excitation.match import match_saliency
 from seesay.export import stand_ins
+from seesay.export.network import upper_graph
 from seesay.export.tracing import Graph
 from seesay.images.features import LOWER, OUTPUTS, Features
 from seesay.images.regions import region_weights, windows
@@ -76,6 +78,8 @@ def graphs_of(model: Matcher, features: Features) -> list[Graph]:
         found += _region_graphs(model, features)
     if isinstance(model, Identifier):
         found += _saliency_graphs(model, features)
+    if isinstance(model, EyeEar):
+        found.append(upper_graph(model, features))
     if not reads_trees(model) and _has_texts(model):
         found += _text_graphs(model, images)
     return found
@@ -129,11 +133,17 @@ def _word_inputs(model: Matcher) -> dict[str, Tensor]:
     return {"words": words, "lengths": lengths}
 
 
-def _text_inputs(model: Matcher) -> dict[str, Tensor]:
-    return model.text_inputs(SENTENCES) if isinstance(model, EyeEar) else _word_inputs(model)
+def _text_inputs(model: Any) -> dict[str, Tensor]:
+    inputs: dict[str, Tensor] = model.text_inputs(SENTENCES) if reads_rows(model) else _word_inputs(model)
+    return inputs
 
 
-def _text_graphs(model: Matcher, images: Tensor) -> list[Graph]:
+def reads_rows(model: Any) -> bool:
+    """Whether a model has rows of its own (`text_inputs`), and not those of words and their lengths."""
+    return hasattr(model, "text_inputs")
+
+
+def _text_graphs(model: Any, images: Tensor) -> list[Graph]:
     inputs = _text_inputs(model)
     loops = _loops(model)
     with torch.no_grad():
@@ -141,9 +151,7 @@ def _text_graphs(model: Matcher, images: Tensor) -> list[Graph]:
     is_rows = isinstance(texts, Sequences)
 
     def encode(*rows: Tensor) -> Any:
-        found: Any = (
-            model.encode_inputs(*rows) if isinstance(model, EyeEar) else _read(model, model.encode_texts, *rows)
-        )
+        found: Any = model.encode_inputs(*rows) if reads_rows(model) else _read(model, model.encode_texts, *rows)
         return (found.states, found.words, found.lengths) if is_rows else found
 
     outputs = ["states", "said", "n_said"] if is_rows else ["texts"]

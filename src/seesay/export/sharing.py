@@ -16,7 +16,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 
 from seesay.errors import SeesayError
-from seesay.layers.packing import ROWS, SCALE
+from seesay.images.state_dicts import ROWS, SCALE
 from seesay.runtime.folder import HALF, MODEL, WEIGHTS
 from seesay.runtime.tensors import Place, map_tensor, read_places
 
@@ -66,13 +66,15 @@ def share_weights(graph: onnx.ModelProto, sources: Mapping[str, Source]) -> dict
         source = sources.get(name.removeprefix(MODEL))
         if initializer.data_location == TensorProto.EXTERNAL:
             continue  # a packed one
+        if source is not None and source.place.dtype == np.float32 and not source.weights:
+            _point_to(initializer, _fitting(initializer, source), name)
+            continue
         if source is None or source.place.dtype != np.float16:
             if name.startswith(MODEL):
                 raise SeesayError(f"the graph holds the weight {name!r}, which no weights file has in half precision")
             _check_size(name, initializer)
             continue
-        if tuple(initializer.dims) != source.place.shape:
-            raise SeesayError(f"{name} is {tuple(initializer.dims)} in the graph, {source.place.shape} in the weights")
+        _fitting(initializer, source)
         if source.weights:
             shared[name + HALF] = f"{source.weights}:{source.tensor}"
         _point_to(initializer, source.place, name + HALF)
@@ -85,6 +87,14 @@ def share_weights(graph: onnx.ModelProto, sources: Mapping[str, Source]) -> dict
             if attribute.HasField("t"):
                 _check_size(node.name, attribute.t)
     return shared
+
+
+def _fitting(initializer: TensorProto, source: Source) -> Place:
+    """The place of a tensor that has the shape of the graph's."""
+    found, place = tuple(initializer.dims), source.place
+    if found != place.shape:
+        raise SeesayError(f"{initializer.name} is {found} in the graph, {place.shape} in the weights")
+    return place
 
 
 def store_in_half(graph: onnx.ModelProto) -> None:

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from seesay.catalogue.weights import find
 from seesay.errors import SeesayError
 from seesay.images.arrays import Floats, ImageFeatures
 from seesay.images.regions import Boxes
-from seesay.models.weights import find
 from seesay.runtime.protocol import Answering
 from seesay.system.files import replace_atomically
 from seesay.system.reading import SETTINGS, parse_json, read_regular

@@ -1,6 +1,6 @@
 """The grounding settings of trained weights."""
 
-from seesay.models.weights import Trained, tuned_table
+from seesay.catalogue.weights import Trained, tuned_table
 from seesay.settings.grounding import GroundingSettings
 
 

@@ -8,9 +8,7 @@ Kept in a `RowStore` under the digest of the image's bytes, in a folder that nam
 digest of its weights. A row that is damaged is computed again; activations of another network lie in another folder.
 """
 
-import io
 import shutil
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -20,13 +18,16 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from seesay.errors import SeesayError
+from seesay.images.accelerated import Normalised, accelerate
+from seesay.images.arrays import ImageFeatures
 from seesay.images.backbones import Backbone
 from seesay.images.batches import work_in_batches
 from seesay.images.feature_store import SHARD, FeatureTable, content_key
 from seesay.images.features import Features, FeatureSpec, preprocess
+from seesay.images.halves import split_network
 from seesay.images.io import open_image
 from seesay.images.store import Array, RowStore
 from seesay.system.files import cache_dir
@@ -36,76 +37,22 @@ Lower = Callable[[NDArray[np.uint8]], Array]
 """From pixels (n, H, W, 3) uint8 to activations (n, h, w, C) float16."""
 
 
-def split_network(backbone: Backbone) -> tuple[nn.Sequential, nn.Sequential]:
-    """Cut a network before the last layer that halves the map: what is kept, and what learns.
-
-    Example:
-        >>> from seesay.images.backbones import load_backbone
-        >>> lower, upper = split_network(load_backbone("efficientnet-lite0", size=64))
-        >>> lower(torch.zeros(1, 3, 64, 64)).shape, upper(torch.zeros(1, 112, 4, 4)).shape
-        (torch.Size([1, 112, 4, 4]), torch.Size([1, 1280, 2, 2]))
-    """
-    layers = list(backbone.network.children())
-    strides = [any(_halves(module) for module in layer.modules()) for layer in layers]
-    if True not in strides[1:]:
-        raise SeesayError(f"{backbone.name} has no halves", allowed="efficientnet-lite0, -lite1, -lite2")
-    cut = len(strides) - 1 - strides[::-1].index(True)
-    return nn.Sequential(*layers[:cut]), nn.Sequential(*layers[cut:])
-
-
-def _halves(module: nn.Module) -> bool:
-    return isinstance(module, nn.Conv2d) and module.stride == (2, 2)
-
-
-class _PixelsToActivations(nn.Module):
-    """The lower half with the normalisation before it and the layout of the store behind it."""
+class _PixelsToActivations(Normalised):
+    """The lower half, with the layout of the store behind it."""
 
     def __init__(self, backbone: Backbone) -> None:
-        super().__init__()
+        super().__init__(backbone)
         self.lower, _ = split_network(backbone)
-        self.mean, self.std = torch.tensor(backbone.mean), torch.tensor(backbone.std)
 
     def forward(self, pixels: Tensor) -> Tensor:
-        x = (pixels.float() - self.mean) / self.std
-        kept: Tensor = self.lower(x.permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
+        kept: Tensor = self.lower(self.normalise(pixels)).permute(0, 2, 3, 1)
         return kept.half()
 
 
 def load_lower(spec: FeatureSpec) -> Lower:
-    """The lower half, ready to run: in ONNX Runtime where that is installed (twice as fast), else in torch."""
-    module = _PixelsToActivations(spec.load_backbone()).eval()
-    try:
-        import onnxruntime
-    except ImportError:
-        return partial(_run_torch, module)
-    buffer = io.BytesIO()
-    example = torch.zeros(1, spec.size, spec.size, 3, dtype=torch.uint8)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the exporter, about itself
-        torch.onnx.export(
-            module,
-            (example,),
-            buffer,  # type: ignore[arg-type]  # its signature names paths only, its documentation buffers too
-            input_names=["pixels"],
-            output_names=["activations"],
-            dynamic_axes={"pixels": {0: "n"}, "activations": {0: "n"}},
-            dynamo=False,
-        )
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # several threads each run the session on images of their own
-    session = onnxruntime.InferenceSession(buffer.getvalue(), options, providers=["CPUExecutionProvider"])
-
-    def run(pixels: NDArray[np.uint8]) -> Array:
-        result: Array = session.run(None, {"pixels": pixels})[0]
-        return result
-
-    return run
-
-
-@torch.inference_mode()
-def _run_torch(module: nn.Module, pixels: NDArray[np.uint8]) -> Array:
-    result: Array = module(torch.from_numpy(pixels)).numpy()
-    return result
+    """The lower half, ready to run."""
+    run = accelerate(_PixelsToActivations(spec.load_backbone()), spec.size, ("activations",))
+    return lambda pixels: run(pixels)[0]
 
 
 class ActivationStore:
@@ -219,6 +166,9 @@ class ActivationTable(FeatureTable):
     def rows(self, indices: Sequence[int]) -> Features:
         return Features.of_lower(self.activations.read([self.keys[index] for index in indices]))
 
+    def arrays(self, indices: Sequence[int]) -> ImageFeatures:
+        return self.rows(indices).to_arrays()
+
     def part(self, start: int, end: int) -> "ActivationTable":
         return ActivationTable(self.activations, self.keys[start:end])
 
@@ -232,6 +182,9 @@ class BesideTable(FeatureTable):
 
     def rows(self, indices: Sequence[int]) -> Features:
         return replace(self.features.rows(indices), lower=self.lower.rows(indices).lower)
+
+    def arrays(self, indices: Sequence[int]) -> ImageFeatures:
+        return self.rows(indices).to_arrays()
 
     def part(self, start: int, end: int) -> "BesideTable":
         return BesideTable(self.features.part(start, end), self.lower.part(start, end))

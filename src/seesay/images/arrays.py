@@ -31,6 +31,8 @@ class ImageFeatures:
         parts: (n, N, C), the means over the regions of a fixed scheme.
         classes: (n, 1000), ImageNet's logits, where the network has them.
         lower: (n, h, w, C), activations of the network's lower half, for weights whose upper half is their own.
+        crops: (n, N, D), what a model makes of crops, each shown alone, for explanations that want them.
+        boxes: (n, N, 4), where these crops are, as fractions of the image.
     """
 
     pooled: Floats
@@ -38,6 +40,8 @@ class ImageFeatures:
     parts: Floats | None = None
     classes: Floats | None = None
     lower: Floats | None = None
+    crops: Floats | None = None
+    boxes: Boxes | None = None
 
     @classmethod
     def of(cls, rows: Mapping[str, Array]) -> "ImageFeatures":

@@ -8,12 +8,15 @@ an entry point of the group `seesay.networks`.
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, cast
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
@@ -36,6 +39,7 @@ class Backbone:
         network: From normalised pixels (B, 3, H, W) to the final map (B, C, h, w).
         head: From the final map to the network's one vector (B, D).
         classifier: From that vector to ImageNet's 1,000 logits, where the weights have them.
+        graph: What runs it from pixels (B, H, W, 3), where it is a graph and no module of torch.
     """
 
     name: str
@@ -46,6 +50,7 @@ class Backbone:
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
     classifier: nn.Module | None = None
+    graph: Callable[[NDArray[np.uint8]], list[NDArray[np.float32]]] | None = None
 
     @torch.inference_mode()
     def __call__(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
@@ -57,10 +62,18 @@ class Backbone:
         Returns:
             The final map (B, h, w, C) and the vector (B, D).
         """
+        if self.graph is not None:
+            maps, vectors = self.graph(pixels.numpy())
+            return torch.from_numpy(maps), torch.from_numpy(vectors)
         x = (pixels.float() - torch.tensor(self.mean)) / torch.tensor(self.std)
         # A permuted view of (B, H, W, 3) is exactly torch's channels-last layout: nothing is copied.
-        feature_map = self.network(x.permute(0, 3, 1, 2))
-        return feature_map.permute(0, 2, 3, 1), self.head(feature_map)
+        feature_map, vector = self.see(x.permute(0, 3, 1, 2))
+        return feature_map.permute(0, 2, 3, 1), vector
+
+    def see(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        """The final map (B, C, h, w) and the vector (B, D) of normalised pixels (B, 3, H, W)."""
+        feature_map = self.network(pixels)
+        return feature_map, self.head(feature_map)
 
 
 class Network(ABC):
@@ -70,11 +83,17 @@ class Network(ABC):
         name: In the registry, which sets it.
         size: Side in pixels of the square input that it was trained at.
         takes_file: Whether the user brings the weights as a file; for others `find_weights` knows where they are.
+        lower: The network whose lower half this one has, where its own upper half is that of trained weights.
+        upper: Those weights.
+        takes_graph: Whether it can be built from the folder of its exported graph, too.
     """
 
     name: ClassVar[str]
     size: ClassVar[int] = 224
     takes_file: ClassVar[bool] = False
+    lower: ClassVar[str] = ""
+    upper: ClassVar[str] = ""
+    takes_graph: ClassVar[bool] = False
 
     @property
     def package(self) -> str:
@@ -88,6 +107,24 @@ class Network(ABC):
             SeesayError: It is not installed.
         """
         raise NotImplementedError
+
+    def check_weights(self, weights: Path) -> Path:
+        """Refuse a file of the user's that is not there."""
+        if not weights.is_file():
+            raise SeesayError(f"the weights file {weights} of {self.name} does not exist")
+        return weights
+
+    def digest_of(self, weights: Path) -> str:
+        """What features of these weights are known by."""
+        return file_digest(weights)
+
+    def find_digest(self, digest: str) -> Path | None:
+        """Weights of a digest, where the network knows of some."""
+        return None
+
+    def own_view(self, weights: str) -> tuple[int, str]:
+        """The size and the crop that weights ask for, where nothing else is said; an empty crop for any."""
+        return self.size, ""
 
     @abstractmethod
     def build(self, weights: Path, size: int) -> Backbone:
@@ -126,9 +163,7 @@ def weights_file(name: str, weights: Path | None = None) -> Path:
             allowed="a .safetensors or .pth state dict in torchvision's naming",
             hint=f"--backbone {name} --backbone-weights FILE",
         )
-    if not weights.is_file():
-        raise SeesayError(f"the weights file {weights} of {name} does not exist")
-    return weights
+    return network.check_weights(weights)
 
 
 @cache
@@ -157,7 +192,7 @@ def load_backbone(name: str, *, size: int = 0, weights: Path | None = None) -> B
     size = size or network.size
     if size < SMALLEST:
         raise SeesayError(f"an input of {size} pixels is too small for {name}", allowed=f"{SMALLEST} or more")
-    return replace(network.build(path, size), name=name, size=size, digest=file_digest(path))
+    return replace(network.build(path, size), name=name, size=size, digest=network.digest_of(path))
 
 
 class Method(nn.Module):

@@ -29,6 +29,10 @@ class FeatureSource(Protocol):
         """A folder name that differs wherever the numbers would."""
 
     @property
+    def size(self) -> int:
+        """Side of the square that the network is shown."""
+
+    @property
     def crop(self) -> str:
         """Which views of an image there are (`seesay.images.views.CROPS`)."""
 

@@ -19,13 +19,14 @@ from PIL import Image
 from torch import Tensor
 
 from seesay.errors import SeesayError
+from seesay.images.accelerated import Run, accelerate_network
 from seesay.images.arrays import LOWER as LOWER
 from seesay.images.arrays import OUTPUTS as OUTPUTS
 from seesay.images.arrays import ImageFeatures, Rows, pool_map
-from seesay.images.backbones import Backbone, file_digest, find_network, load_backbone, weights_file
+from seesay.images.backbones import Backbone, find_network, load_backbone, weights_file
 from seesay.images.regions import region_weights
 from seesay.images.store import Array
-from seesay.images.views import CROPS, short_side
+from seesay.images.views import CROPS, is_crop, needed_side
 from seesay.images.views import preprocess as preprocess
 from seesay.system import ranges
 
@@ -56,7 +57,10 @@ class FeatureSpec:
 
     def __post_init__(self) -> None:
         network = find_network(self.backbone)
-        if self.crop not in CROPS:
+        own_size, own_crop = network.own_view(self.weights)
+        if own_crop and self.crop == "squash":
+            object.__setattr__(self, "crop", own_crop)
+        if not is_crop(self.crop):
             raise SeesayError(f"there is no crop {self.crop!r}", allowed=CROPS)
         if self.weights and not network.takes_file:
             raise SeesayError(
@@ -66,7 +70,7 @@ class FeatureSpec:
         if not 0 <= self.size <= ranges.SIDE:
             raise SeesayError(f"an input of {self.size} pixels", allowed=f"up to {ranges.SIDE:,} pixels, 0 for its own")
         if self.size == 0:
-            object.__setattr__(self, "size", network.size)
+            object.__setattr__(self, "size", own_size)
 
     @property
     def name(self) -> str:
@@ -76,7 +80,7 @@ class FeatureSpec:
     @property
     def pixels(self) -> int:
         """The shorter side that a image is shrunk to: below it a decoder may not take short cuts."""
-        return short_side(self.size) if self.crop == "ten-crop" else self.size
+        return needed_side(self.size, self.crop)
 
     @property
     def digest(self) -> str:
@@ -88,7 +92,7 @@ class FeatureSpec:
         network = find_network(self.backbone)
         if network.takes_file and not self.weights and self.expected_digest:
             return self.expected_digest  # a file that nobody has named; features may have been stored without it
-        found = file_digest(weights_file(self.backbone, self._weights_path))
+        found = network.digest_of(weights_file(self.backbone, self._weights_path))
         if self.expected_digest and found != self.expected_digest:
             raise SeesayError(
                 f"the weights of {self.backbone} were {self.expected_digest[:12]}, installed is {found[:12]}",
@@ -102,14 +106,15 @@ class FeatureSpec:
 
     def load_backbone(self) -> Backbone:
         _ = self.digest  # which refuses other weights
-        return load_backbone(self.backbone, size=self.size, weights=self._weights_path)
+        known = find_network(self.backbone).find_digest(self.expected_digest) if self.expected_digest else None
+        return load_backbone(self.backbone, size=self.size, weights=self._weights_path or known)
 
     def ready(self, schemes: Sequence[str] = (), *, alone: bool = False) -> Callable[[Sequence[Image.Image]], Rows]:
         """Load the network, and give what computes the features of a few images; `alone` in a process of its own."""
         backbone = self.load_backbone()
         if alone:
             torch.set_num_threads(1)
-        return partial(compute, backbone=backbone, crop=self.crop, schemes=schemes)
+        return partial(compute, backbone=backbone, crop=self.crop, schemes=schemes, run=accelerate_network(backbone))
 
     @contextmanager
     def one_thread_each(self) -> Iterator[Callable[[], None]]:
@@ -128,16 +133,29 @@ class FeatureSpec:
 
 
 def compute(
-    images: Sequence[Image.Image], backbone: Backbone, crop: str = "squash", schemes: Sequence[str] = ()
+    images: Sequence[Image.Image],
+    backbone: Backbone,
+    crop: str = "squash",
+    schemes: Sequence[str] = (),
+    *,
+    run: Run | None = None,
 ) -> Rows:
     """Features of opened images, without any store.
+
+    Args:
+        images: One or more.
+        backbone: The network.
+        crop: One of `CROPS`.
+        schemes: Regions whose means are wanted.
+        run: What runs the network in place of torch.
 
     Returns:
         `pooled` (n, D) and, but for `ten-crop`, `map` (n, h, w, C) and the regions (n, N, C) of each scheme.
     """
     views = [preprocess(image, backbone.size, crop) for image in images]
     n_views = len(views[0])
-    maps, vectors = backbone(torch.from_numpy(np.concatenate(views)))
+    pixels = np.concatenate(views)
+    maps, vectors = map(torch.from_numpy, run(pixels)) if run else backbone(torch.from_numpy(pixels))
     pooled = vectors.reshape(len(images), n_views, -1).mean(1)
     result = {"pooled": pooled.numpy().astype(np.float16)}
     if crop != "ten-crop":

@@ -1,6 +1,6 @@
 """Weights files of networks that the user brings: read, renamed where another program wrote them, and checked."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 import torch
@@ -8,6 +8,9 @@ from torch import Tensor
 
 from seesay.errors import SeesayError
 from seesay.system.reading import require_regular
+
+ROWS, SCALE = ".rows", ".scale"
+"""What the names of a packed matrix end in: its whole numbers, and the scale of each row."""
 
 
 def read_state(path: Path) -> dict[str, Tensor]:
@@ -34,6 +37,31 @@ def read_state(path: Path) -> dict[str, Tensor]:
             f"the weights file {path} is no state dict", allowed="a flat mapping from parameter names to tensors"
         )
     return dict(state)
+
+
+def unpack_state(tensors: Mapping[str, Tensor], wanted: Container[str] | None = None) -> dict[str, Tensor]:
+    """Tensors with those that were packed to bytes (`seesay.layers.packing`) whole again: all, or those `wanted`.
+
+    Example:
+        >>> packed = {"w.rows": torch.tensor([[127, 0]]), "w.scale": torch.tensor([0.5]), "bias": torch.ones(1)}
+        >>> unpack_state(packed)["w"]
+        tensor([[63.5000,  0.0000]])
+    """
+    plain = dict(tensors)
+    for name in [key.removesuffix(ROWS) for key in tensors if key.endswith(ROWS)]:
+        if (wanted is None or name in wanted) and name + SCALE in plain:
+            plain[name] = unpack_rows(plain.pop(name + ROWS), plain.pop(name + SCALE))
+    return plain
+
+
+def unpack_rows(rows: Tensor, scale: Tensor) -> Tensor:
+    """The matrix that was packed, to half a step of each row's scale."""
+    return rows.float() * scale_column(scale.float(), rows)
+
+
+def scale_column(scale: Tensor, rows: Tensor) -> Tensor:
+    """A scale for each row, in the shape of the rows."""
+    return scale.reshape(-1, *[1] * (rows.ndim - 1))
 
 
 def from_style_transfer(state: dict[str, Tensor], names: list[str], path: Path) -> dict[str, Tensor]:

@@ -4,7 +4,7 @@ A module that packs keeps plain matrices in memory and computes with them; only 
 holds them packed. A matrix that was packed once is packed to the same numbers again.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-ROWS, SCALE = ".rows", ".scale"
+from seesay.images.state_dicts import ROWS, SCALE, scale_column, unpack_rows
+
 _IS_PLAIN: ContextVar[bool] = ContextVar("is_plain", default=False)
 
 
@@ -26,17 +27,8 @@ def pack_rows(matrix: Tensor) -> tuple[Tensor, Tensor]:
     """
     # The scale is rounded first: the numbers then make up for it.
     scale = (matrix.abs().flatten(1).amax(1) / 127).half().float().clamp(min=torch.finfo(torch.half).tiny)
-    rows = (matrix / _column(scale, matrix)).round().clamp(-127, 127)
+    rows = (matrix / scale_column(scale, matrix)).round().clamp(-127, 127)
     return rows.to(torch.int8), scale
-
-
-def unpack_rows(rows: Tensor, scale: Tensor) -> Tensor:
-    """The matrix that was packed, to half a step of each row's scale."""
-    return rows.float() * _column(scale.float(), rows)
-
-
-def _column(scale: Tensor, rows: Tensor) -> Tensor:
-    return scale.reshape(-1, *[1] * (rows.ndim - 1))
 
 
 def pack_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -49,21 +41,6 @@ def pack_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         else:
             packed[name] = tensor
     return packed
-
-
-def unpack_tensors(tensors: Mapping[str, Tensor], wanted: Container[str]) -> dict[str, Tensor]:
-    """The tensors of a weights file, with those unpacked that a model wants whole.
-
-    Example:
-        >>> packed = pack_tensors({"weight": torch.eye(2), "bias": torch.zeros(2)})
-        >>> sorted(packed), sorted(unpack_tensors(packed, {"weight", "bias"}))
-        (['bias', 'weight.rows', 'weight.scale'], ['bias', 'weight'])
-    """
-    plain = dict(tensors)
-    for name in [key.removesuffix(ROWS) for key in tensors if key.endswith(ROWS)]:
-        if name in wanted and name + SCALE in plain:
-            plain[name] = unpack_rows(plain.pop(name + ROWS), plain.pop(name + SCALE))
-    return plain
 
 
 def pack_state(module: nn.Module, names: Iterable[str]) -> None:

@@ -54,9 +54,10 @@ class Library:
         encoder: Encoder | None = None,
         stages: Sequence[Stage] | Literal["installed"] = "installed",
     ) -> None:
+        named = WeightsEncoder(model) if model and not encoder else None  # weights that are not there make no library
         self.store = store or open_store(library_place(location))
         made_with = self.store.fingerprint()
-        self.encoder: Encoder = encoder or WeightsEncoder(model or (made_with.model if made_with else DEFAULT_MODEL))
+        self.encoder: Encoder = encoder or named or WeightsEncoder(made_with.model if made_with else DEFAULT_MODEL)
         self._stages = stages
 
     def __enter__(self) -> "Library":
@@ -82,6 +83,13 @@ class Library:
     def _start(self, *, only_if_empty: bool = False) -> None:
         stages = {stage.stage: stage.fingerprint for stage in self.stages}
         self.store.start(self.encoder.fingerprint, stages, only_if_empty=only_if_empty)
+
+    def prepare(self, folders: Sequence[Folder] = ()) -> None:
+        """Where it is still empty, take vectors of this model from here on, and look through these folders."""
+        with self.store.writing():
+            self._start(only_if_empty=True)
+            if not self.store.folders():
+                self.store.set_folders(folders)
 
     def folders(self) -> list[Folder]:
         """The indexed folders."""

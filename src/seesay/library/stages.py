@@ -13,6 +13,7 @@ from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 
+from seesay.catalogue import weights
 from seesay.errors import SeesayError
 from seesay.library.indexing.encoding import ViewEncoder, WeightsViewEncoder
 from seesay.library.ranking.cascade import Blend, Boxes, arrange, left_out
@@ -20,7 +21,6 @@ from seesay.library.ranking.cascade import Stage as RankingStage
 from seesay.library.stores.store import Store
 from seesay.library.types import Vector
 from seesay.library.weights import LibraryWeights
-from seesay.models import weights
 
 
 class Stage(ViewEncoder, RankingStage, Protocol):

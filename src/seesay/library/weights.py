@@ -5,9 +5,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seesay.catalogue import weights
 from seesay.errors import SeesayError
 from seesay.library.types import Fingerprint
-from seesay.models import weights
 
 if TYPE_CHECKING:
     from seesay.runtime.matching import Model
@@ -68,9 +68,8 @@ class LibraryWeights:
     def fingerprint(self) -> Fingerprint:
         features = self.about["features"]
         spec = "-".join(str(features.get(key, "")) for key in ("backbone", "size", "crop"))
-        packaged = self.folder.parent == weights.PACKAGED.resolve()
         return Fingerprint(
-            model=self.folder.name if packaged else str(self.folder),
+            model=self.folder.name if weights.is_known_place(self.folder) else str(self.folder),
             weights=weights.weights_digest(self.folder)[:16],
             features=f"{spec}-{str(features.get('digest', ''))[:12]}",
             dim=self.role.dim if self.role else int(self.about["config"].get("dim", 0)),

@@ -16,13 +16,13 @@ import torch.nn.functional as F
 from PIL import Image
 from torch import Tensor, nn
 
+from seesay.catalogue.weights import Weights as Weights
 from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone
 from seesay.images.features import Features, FeatureSpec, compute
 from seesay.images.io import open_image
 from seesay.models.declared import Declared
 from seesay.models.hubness import Hubness, find_hubness, read_hubness
-from seesay.models.weights import Weights as Weights
 from seesay.system.progress import Progress
 from seesay.text.tokenizer import Tokenizer
 from seesay.text.tokens import LONGEST

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from seesay.catalogue.figures import decimals, summarise
+from seesay.catalogue.weights import ENSEMBLE, REMARKS, STEPS
 from seesay.models.registry import family_class
-from seesay.models.weights import ENSEMBLE, REMARKS, STEPS
 
 TERMS = {
     "flickr8k": "Flickr8K: photos and captions for research use",
@@ -88,31 +89,6 @@ def _ensemble_card(about: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def summarise(report: Mapping[str, Any]) -> str:
-    """A report in a few words.
-
-    Example:
-        >>> summarise({"captions": {"perplexity": 20.51, "bleu4": 0.2149, "cider": 0.557}})
-        'perplexity 20.5, BLEU-4 .215, CIDEr .557'
-        >>> summarise({"sum": 334.31})
-        'Sum 334.3'
-    """
-    parts = []
-    if captions := report.get("captions"):
-        parts += [f"perplexity {captions['perplexity']:.1f}"] if captions.get("perplexity") else []
-        parts += [f"{name} {_decimals(captions[key])}" for name, key in (("BLEU-4", "bleu4"), ("CIDEr", "cider"))]
-    if "sum" in report:
-        parts.append(f"Sum {report['sum']:.1f}")
-    if grounding := report.get("grounding"):
-        parts.append(f"pointing {grounding['pointing']:.1f} %")
-    if found := report.get("identification"):
-        # Training records two games only, `seesay evaluate` those that the photos are enough for.
-        accuracy = found.get("accuracy") or {"2-way": found["of_2"], "10-way": found["of_10"]}
-        named = (("two-way identification", "2-way"), ("ten-way", "10-way"))
-        parts.append(", ".join(f"{name} {accuracy[game]:.1f} %" for name, game in named if game in accuracy))
-    return ", ".join(parts)
-
-
 def _measured(figures: Mapping[str, Any]) -> list[str]:
     lines = []
     if captions := {key: report for key, report in sorted(figures.items()) if "captions" in report}:
@@ -122,10 +98,10 @@ def _measured(figures: Mapping[str, Any]) -> list[str]:
         ]
         for key, report in captions.items():
             row = report["captions"]
-            bleu = " / ".join(_decimals(row[f"bleu{n}"]) for n in (1, 2, 3, 4))
+            bleu = " / ".join(decimals(row[f"bleu{n}"]) for n in (1, 2, 3, 4))
             lines.append(
                 f"| {key} | {row.get('decoding', 'greedy')} | {row['perplexity']:.2f} | {bleu} | "
-                f"{_decimals(row['cider'])} | {_decimals(row['rouge_l'])} | {report.get('date', '')[:10]} |"
+                f"{decimals(row['cider'])} | {decimals(row['rouge_l'])} | {report.get('date', '')[:10]} |"
             )
         lines.append("")
     if retrieval := {key: report for key, report in sorted(figures.items()) if "sum" in report}:
@@ -172,10 +148,6 @@ def graph_lines(about: Mapping[str, Any]) -> list[str]:
         "",
         *([*absent, ""] if absent else []),
     ]
-
-
-def _decimals(value: float) -> str:
-    return f"{value:.3f}".removeprefix("0")
 
 
 def _cells(direction: Mapping[str, float]) -> str:

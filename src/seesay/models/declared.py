@@ -6,6 +6,9 @@ from typing import Any, ClassVar
 from seesay.text.tokenizer import Tokenizer
 from seesay.text.vocabulary import Vocabulary
 
+LATER_STAGES = ("regions", "captions")
+"""Stages of search that rerank what the first one found."""
+
 
 class Declared:
     """The attributes, with what holds for most models.
@@ -27,6 +30,7 @@ class Declared:
         starts_from: Keys of its configuration that name weights to start from, and the family they have to be of.
         n_dev_images: Dev images used for validation during training (0: all), for models that take minutes for all.
         is_embedding: Whether images and sentences are single vectors, and a score is their inner product.
+        in_half: Whether its weights are saved in half precision; published ones are kept as they are.
     """
 
     family: ClassVar[str]
@@ -44,12 +48,13 @@ class Declared:
     starts_from: ClassVar[Mapping[str, str]] = {}
     n_dev_images: ClassVar[int] = 0
     is_embedding: ClassVar[bool] = False
+    in_half: ClassVar[bool] = True
 
     @classmethod
     def tuning_steps(cls) -> set[str]:
         """The steps of `seesay tune` that make sense for weights of this family."""
         first = ("hubness", "calibration", "tags") if cls.is_embedding else ()
-        later = ("cascade", "calibration") if cls.stage in ("regions", "captions") else ()
+        later = ("cascade", "calibration") if cls.stage in LATER_STAGES else ()
         return {*first, *later, *cls.tuning}
 
     @classmethod

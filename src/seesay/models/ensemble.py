@@ -23,11 +23,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from seesay.catalogue.weights import ENSEMBLE, FORMAT, PACKAGED, Weights, check_digests, read_about
 from seesay.errors import SeesayError
 from seesay.models.base import ImageLike, Matcher
 from seesay.models.hubness import HUBNESS
 from seesay.models.pretrained import load
-from seesay.models.weights import ENSEMBLE, FORMAT, PACKAGED, Weights, check_digests, read_about
 from seesay.system.files import replace_atomically
 from seesay.system.reading import parse_json, read_text
 from seesay.system.tables import read_table

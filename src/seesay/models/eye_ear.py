@@ -23,8 +23,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.images.activations import Lower, load_lower, split_network
+from seesay.images.activations import Lower, load_lower
 from seesay.images.features import Features, FeatureSpec, preprocess
+from seesay.images.halves import split_network
 from seesay.images.io import open_image
 from seesay.layers.hub_bank import HubBank
 from seesay.layers.packing import pack_state

@@ -101,6 +101,7 @@ class Identifier(Matcher):
     measured_by = "seesay evaluate {name} --data flickr8k --task identification"
     paper = "identifier"
     explainers = ("contrastive", "excitation")
+    tuning = ("calibration",)
     starts_from: ClassVar[Mapping[str, str]] = {"words_from": "vse"}
     weak_points = (
         "Images that look alike: it tells any two apart far better than two near ones.",

@@ -16,8 +16,9 @@ II and the multimodal layer, which needs them equally wide: that wiring takes `m
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -29,6 +30,7 @@ from seesay.layers.likelihood import log_likelihoods
 from seesay.layers.sequences import Sequences
 from seesay.models.base import NORMALISATIONS, Captioner, State, without_dropout
 from seesay.models.registry import register_model
+from seesay.models.starting import learn_on_from
 from seesay.system.progress import Progress
 from seesay.system.tables import check_config
 from seesay.text.vocabulary import Vocabulary
@@ -38,7 +40,7 @@ WIRINGS = (
     "vis-in-rnn-both-shared", "rnn-base",
 )  # fmt: skip
 """The seven of Table 9, and the language model without an image of Table 1."""
-CELLS = ("relu", "gru", "lstm")
+CELLS = {"relu": nn.Linear, "gru": nn.GRU, "lstm": nn.LSTM}
 SOFTMAXES = ("exact", "logits")
 """How `score` comes to the probability of a word: by Eq. 7's softmax, or without its sum over the vocabulary."""
 
@@ -60,6 +62,7 @@ class MRNNConfig:
             words (`softmax="logits"`), which is faster and ranks worse.
         dropout: On the embedding layer II and the multimodal layer.
         image_dropout: On the image's vector.
+        start_from: Weights of an m-RNN of the same shape to learn on from; what it sees, only of the same network.
     """
 
     embedding: int = 128
@@ -73,11 +76,12 @@ class MRNNConfig:
     self_normalise: float = 0.0
     dropout: float = 0.0
     image_dropout: float = 0.0
+    start_from: str = ""
 
     def __post_init__(self) -> None:
         check_config(
             self,
-            one_of={"wiring": WIRINGS, "cell": CELLS},
+            one_of={"wiring": WIRINGS, "cell": tuple(CELLS)},
             counts=("embedding", "recurrent", "multimodal", "image_dim", "n_marginal"),
             shares=("dropout", "image_dropout"),
             amounts=("self_normalise",),
@@ -121,6 +125,7 @@ class MRNN(Captioner):
     tasks = ("captions", "retrieval")
     paper = "mrnn"
     stage = "captions"
+    starts_from: ClassVar[Mapping[str, str]] = {"start_from": "mrnn"}
     weak_points = (
         "It says what is usual: a man in a blue shirt where the shirt is green, a dog where the animal is rare. Read a "
         "caption as a guess.",
@@ -138,7 +143,7 @@ class MRNN(Captioner):
         self.embedding = nn.Embedding(n_words, config.embedding)
         self.second = nn.Identity() if one_layer else nn.Linear(config.embedding, r)
         self.recurrence: nn.Module = (
-            nn.Linear(r, r, bias=False) if config.cell == "relu" else _CELLS[config.cell](r, r, batch_first=True)
+            nn.Linear(r, r, bias=False) if config.cell == "relu" else CELLS[config.cell](r, r, batch_first=True)
         )
         w = {"no-emb-input": 0, "emb-one-input": config.embedding}.get(config.wiring, r)
         self.V_w = nn.Linear(w, m, bias=False) if w else None
@@ -159,6 +164,8 @@ class MRNN(Captioner):
             nn.init.orthogonal_(self.recurrence.weight)
         counts = torch.tensor(self.vocabulary.counts, dtype=torch.float32).clamp(min=0.1)
         self.bias.data.copy_((counts / counts.sum()).log())
+        if self.config.start_from:
+            learn_on_from(self, "start_from", sees="V_I")
 
     @property
     def self_normalise(self) -> float:
@@ -205,8 +212,7 @@ class MRNN(Captioner):
         return F.log_softmax(self.predict(hidden), dim=-1), (images, *memory)
 
     def read(self, images: Tensor, words: Tensor) -> Tensor:
-        _, *memory = self.start(images)
-        language, _ = self._read(images, words, memory)
+        language, _ = self._read(images, words, list(self.start(images)[1:]))
         hidden: Tensor = self.dropout(self._join(language, images))
         return hidden
 
@@ -251,8 +257,7 @@ class MRNN(Captioner):
         """What each word adds to the multimodal layer, beside the words that are to be predicted."""
         read, wanted, lengths = self.predicted_rows(sentences)
         nobody = read.new_zeros(len(read), self.n_seen, dtype=torch.float32)
-        _, *memory = self.start(nobody)
-        language, _ = self._read(nobody, read, memory)
+        language, _ = self._read(nobody, read, list(self.start(nobody)[1:]))
         return Sequences(language, wanted, lengths)
 
     @torch.inference_mode()
@@ -271,10 +276,9 @@ class MRNN(Captioner):
             softmax: `exact`, or `logits`: take logits for log-probabilities. For weights that were trained with
                 `self_normalise` that is an approximation, which costs no sum over the vocabulary.
         """
-        if normalise not in NORMALISATIONS:
-            raise SeesayError(f"there is no normalisation {normalise!r}", allowed=NORMALISATIONS)
-        if softmax not in SOFTMAXES:
-            raise SeesayError(f"there is no softmax {softmax!r}", allowed=SOFTMAXES)
+        for what, given, allowed in (("normalisation", normalise, NORMALISATIONS), ("softmax", softmax, SOFTMAXES)):
+            if given not in allowed:
+                raise SeesayError(f"there is no {what} {given!r}", allowed=allowed)
         if softmax == "logits" and not self.config.self_normalise:
             raise SeesayError("logits need weights that were trained with config.self_normalise", allowed="exact")
         if not self.can_score:
@@ -294,6 +298,3 @@ class MRNN(Captioner):
         if normalise == "none":
             return likelihoods
         return likelihoods - (reference.logsumexp(0) - math.log(len(reference)))
-
-
-_CELLS = {"gru": nn.GRU, "lstm": nn.LSTM}

@@ -17,21 +17,22 @@ from typing import Any, TypeVar, cast
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as to_bytes
 
+from seesay.catalogue.weights import ENSEMBLE
+from seesay.catalogue.weights import FORMAT as FORMAT
+from seesay.catalogue.weights import PACKAGED as PACKAGED
+from seesay.catalogue.weights import find as find
+from seesay.catalogue.weights import installed as installed
+from seesay.catalogue.weights import read_about as read_about
 from seesay.errors import SeesayError
-from seesay.images.backbones import file_digest
+from seesay.images.backbones import file_digest, find_network
 from seesay.images.features import FeatureSpec
-from seesay.layers.packing import unpack_tensors
+from seesay.images.state_dicts import unpack_state
 from seesay.models.base import Captioner, Matcher, Weights
 from seesay.models.card import write_card
 from seesay.models.registry import family_class
-from seesay.models.weights import ENSEMBLE
-from seesay.models.weights import FORMAT as FORMAT
-from seesay.models.weights import PACKAGED as PACKAGED
-from seesay.models.weights import find as find
-from seesay.models.weights import installed as installed
-from seesay.models.weights import read_about as read_about
 from seesay.system.files import cannot_write, replace_atomically
 from seesay.system.overrides import apply_overrides
 from seesay.system.reading import require_regular
@@ -119,6 +120,10 @@ def _read_features(weights: Weights, origin: str) -> FeatureSpec:
     """The features that weights were trained on; those of other weights of the network are refused."""
     described = dict(weights.about["features"])
     digest = str(described.pop("digest", ""))
+    if (network := weights.folder / str(weights.about.get("graphs", {}).get("network") or "-")).is_dir() and (
+        find_network(str(described.get("backbone", ""))).takes_graph
+    ):
+        described["weights"] = str(network)
     spec = read_table(FeatureSpec, {**described, "expected_digest": digest}, origin)
     if not digest:
         raise SeesayError(f"{origin}: features.digest is missing", allowed=f"the SHA-256 of {spec.backbone}'s weights")
@@ -164,7 +169,7 @@ def load_tensors(model: torch.nn.Module, path: Path, without: Sequence[str] = ()
     except (OSError, SafetensorError) as error:
         raise SeesayError(f"cannot read the weights {path}: {error}") from error
     own = _tensors(model, without)
-    tensors = unpack_tensors(tensors, own)
+    tensors = unpack_state(tensors, own)
     wanted = {name: tuple(tensor.shape) for name, tensor in own.items()}
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     if wanted != found:
@@ -204,13 +209,13 @@ def save(folder: Path, model: Matcher, about: dict[str, Any]) -> Weights:
             source: file_digest(weights.folder / "model.safetensors") for source, weights in sources.items()
         }
     tensors = {
-        name: (tensor.half() if tensor.is_floating_point() else tensor).contiguous()
+        name: (tensor.half() if model.in_half and tensor.is_floating_point() else tensor).contiguous()
         for name, tensor in _tensors(model, without).items()
     }
     path = folder / "model.safetensors"
     with replace_atomically(path) as temporary:
         try:
-            save_file(tensors, temporary)
+            temporary.write_bytes(to_bytes(tensors))
         except SafetensorError as error:  # as of a full disk
             raise cannot_write(path, error, "make room on the disk") from error
     _write_text(folder / model.tokenizer.file_name, model.tokenizer.to_json())
@@ -228,7 +233,7 @@ def record_table(folder: Path, section: str, table: Any, tuned: dict[str, Any] |
 
     Args:
         section: Its name; `cascade.calibration` is inside of `cascade`.
-        tuned: See `seesay.models.weights.check_digests`.
+        tuned: See `seesay.catalogue.weights.check_digests`.
     """
     about = read_about(folder).about
     *above, key = section.split(".")

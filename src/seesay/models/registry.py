@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from seesay.models.weights import Weights
+from seesay.catalogue.weights import Weights
 from seesay.system.registry import Registry
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def search_role(weights: Weights) -> dict[str, Any] | None:
     """Which `stage` of search weights can be, and the `dim` of what they keep of an image; None for none.
 
     Example:
-        >>> from seesay.models.weights import find
+        >>> from seesay.catalogue.weights import find
         >>> search_role(find("mrnn"))
         {'stage': 'captions', 'dim': 512}
     """

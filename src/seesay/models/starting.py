@@ -76,6 +76,24 @@ def initialise_from_parts(model: Matcher, source: Matcher, parts: Mapping[str, s
 
 
 @torch.no_grad()
+def learn_on_from(model: Matcher, key: str, *, sees: str) -> None:
+    """Start a captioner from another of its family: words by their spelling, the rest as it is.
+
+    Args:
+        key: Of the configuration, which names the weights.
+        sees: The layer that reads the image's vector. It is taken only where both have the same network.
+    """
+    source = load_source(model, key)
+    is_same_network = source.feature_spec == model.feature_spec
+    parts = {name: name for name, part in model.named_children() if list(part.parameters()) if name != sees}
+    initialise_from_parts(model, source, parts | ({sees: sees} if is_same_network else {}))
+    bias = model.get_parameter("bias")
+    known = [place for place, word in enumerate(model.vocabulary.words) if word in source.vocabulary]
+    rows = source.vocabulary.encode([model.vocabulary.words[place] for place in known])
+    bias[[*range(len(SPECIAL)), *known]] = source.get_parameter("bias")[[*range(len(SPECIAL)), *rows]]
+
+
+@torch.no_grad()
 def initialise_identity(layer: nn.Linear) -> None:
     """Identity initialisation of a square layer."""
     nn.init.eye_(layer.weight)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from seesay.errors import SeesayError
 from seesay.images.arrays import LOWER, OUTPUTS, Boxes, Floats, ImageFeatures
 from seesay.images.evidence import Looked, Saliency
-from seesay.models.weights import PACKAGED
 from seesay.runtime.folder import GraphFolder
 from seesay.runtime.protocol import State, Texts
 from seesay.text.tokens import LONGEST
@@ -66,6 +65,8 @@ class Model:
     @property
     def temperature(self) -> float:
         """What scores are divided by before a softmax over them says anything: the loss's own, as trained."""
+        if "temperature" in self.about:
+            return float(self.about["temperature"])
         return float(self.about.get("recipe", {}).get("loss", {}).get("temperature", 1.0))
 
     @property
@@ -106,15 +107,14 @@ class Model:
     @cached_property
     def network(self) -> "Network":
         """The network whose features the model takes: in the weights' own folder, or the package's."""
-        from seesay.runtime.network import Network
+        from seesay.runtime.network import find_network, open_network
 
         name = str(self.graphs.table.get("network", ""))
         if not name or Path(name).name != name:
             raise SeesayError(f"{self.graphs.origin} names the network {name!r}", allowed="the name of a folder")
         digest = str(self.about["features"].get("digest", ""))
-        places = (self.graphs.folder, self.graphs.folder.parent, PACKAGED)
-        found = (place / name for place in places if (place / name / "network.json").is_file())
-        return Network(next(found, self.graphs.folder / name), digest=digest, threads=self.threads)
+        folder = find_network(name, (self.graphs.folder, self.graphs.folder.parent))
+        return open_network(folder, digest=digest, threads=self.threads)
 
     @property
     def schemes(self) -> tuple[str, ...]:

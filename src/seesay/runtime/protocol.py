@@ -15,8 +15,8 @@ from seesay.images.arrays import Boxes, Floats, ImageFeatures
 from seesay.images.evidence import Looked, Saliency
 
 if TYPE_CHECKING:
+    from seesay.catalogue.weights import Weights
     from seesay.images.feature_store import FeatureSource
-    from seesay.models.weights import Weights
     from seesay.text.tokenizer import Tokenizer
     from seesay.text.trees import Tree
     from seesay.text.vocabulary import Vocabulary

@@ -11,6 +11,7 @@ Given = ParamSpec("Given")
 Found = TypeVar("Found")
 PARTS: Mapping[str, tuple[str, ...]] = {
     "train": ("torch", "onnx", "scipy", "sklearn", "matplotlib", "pyarrow", "efficientnet_lite_pytorch"),
+    "towers": ("torch", "onnx"),
     "parse": ("spacy",),
     "regions": ("cv2",),
     "postgres": ("psycopg", "pgvector"),

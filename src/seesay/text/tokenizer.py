@@ -97,7 +97,8 @@ def _read_once(kind: type[Tokenizer], text: str, fingerprint: str | None) -> Tok
 
 
 def _kinds() -> tuple[type[Tokenizer], ...]:
+    from seesay.text.pieces import Pieces
     from seesay.text.subwords import Subwords
     from seesay.text.vocabulary import Vocabulary
 
-    return Vocabulary, Subwords
+    return Vocabulary, Subwords, Pieces

@@ -2,14 +2,16 @@
 
 The cost is the mean number of bits a word costs given its image and the words before it (m-RNN Eq. 6, in nats), over
 the words and ends of sentence of the batch. A captioner that is to be used without sums over the words also pays for
-the logarithm of that sum.
+the logarithm of that sum. With `loss.name = "cider"` it is self-critical (`seesay.training.self_critical`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -20,10 +22,11 @@ from seesay.engines import answering
 from seesay.images.features import Features
 from seesay.metrics.captions import caption_report
 from seesay.metrics.frequencies import DocumentFrequencies
-from seesay.models.base import Captioner, Matcher
+from seesay.models.base import Captioner, Matcher, without_dropout
 from seesay.scoring import measure_perplexity, read_rows
 from seesay.text.tokens import tokenize
 from seesay.training.recipe import Recipe
+from seesay.training.self_critical import Rewards, advantages, caption_words, log_probabilities, sample_words
 from seesay.training.sources import SourceTask, require_images
 from seesay.training.task import Loss, register_task
 
@@ -35,6 +38,7 @@ class Batch:
     source: int
     images: Indices
     texts: list[str]
+    seed: int
 
 
 @register_task("captioning")
@@ -44,13 +48,18 @@ class CaptioningTask(SourceTask[Captioner]):
     def __init__(self, model: Captioner, sources: Sequence[Examples], dev: Examples, recipe: Recipe) -> None:
         require_images(sources, recipe, "a captioner")
         super().__init__(model, sources, dev, recipe)
+        self._rewards = cache(lambda place: Rewards(self.sources[place]))
 
     def batch(self, epoch: int, index: int) -> Batch:
         place, examples = self._batches.take(epoch, index)
         source = self.sources[place]
-        return Batch(place, source.image_of[examples], [source.sentences[example] for example in examples])
+        texts = [source.sentences[example] for example in examples]
+        seed = np.random.SeedSequence([self.recipe.seed, epoch, index]).generate_state(1)
+        return Batch(place, source.image_of[examples], texts, int(seed[0]))
 
     def loss(self, batch: Batch, rank: int, world: int) -> Loss:
+        if self.recipe.loss.name == "cider":
+            return self._self_critical_loss(batch, rank, world)
         own = slice(rank, None, world)
         images = self.model.encode_images(read_rows(self.sources[batch.source], batch.images[own].tolist()))
         logits, wanted, _ = self.model.word_logits(images, batch.texts[own])
@@ -60,6 +69,20 @@ class CaptioningTask(SourceTask[Captioner]):
         if self.model.self_normalise:
             cost = cost + self.model.self_normalise * logits.logsumexp(-1).square().sum()
         return Loss.of_own_part(cost / n_words, world)
+
+    def _self_critical_loss(self, batch: Batch, rank: int, world: int) -> Loss:
+        """Samples of each photo, weighted by how much better they are than the others of the same photo."""
+        n_samples, photos = self.recipe.loss.samples, batch.images[rank::world]
+        features = read_rows(self.sources[batch.source], photos.tolist())
+        with without_dropout(self.model):
+            images = self.model.encode_images(features).repeat_interleave(n_samples, 0)
+            generator = torch.Generator().manual_seed(batch.seed + rank)
+            rows = sample_words(self.model, images, generator)
+            found = self._rewards(batch.source)(caption_words(self.model, rows), np.repeat(photos, n_samples).tolist())
+            weights = advantages(found.reshape(-1, n_samples)).flatten()
+            cost = -(weights * log_probabilities(self.model, images, rows)).sum()
+        n = len(batch.images) * n_samples
+        return Loss.of_own_part(cost / n, world, reward=float(found.mean()))
 
     def finalize(self) -> None:
         """Give the model what it keeps of training images: up to some thousand, drawn with the recipe's seed."""

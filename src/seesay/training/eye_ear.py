@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.data.examples import Examples, Indices
-from seesay.images.activations import split_network
+from seesay.images.halves import split_network
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Matcher
 from seesay.models.eye_ear import EyeEar

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from seesay.errors import SeesayError
 from seesay.training.recipe import LossRecipe
 
 RankingLoss = Callable[[Tensor, Tensor], Tensor]
@@ -27,6 +28,8 @@ def ranking_loss(choice: LossRecipe) -> RankingLoss:
     """
     if choice.name == "softmax":
         return partial(batch_softmax, temperature=choice.temperature)
+    if choice.name == "cider":
+        raise SeesayError("loss.name is 'cider'", allowed="for what ranks: softmax, hinge-sum, hinge-hardest")
     return partial(hinge_sum if choice.name == "hinge-sum" else hinge_hardest, margin=choice.margin)
 
 

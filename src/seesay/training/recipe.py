@@ -105,11 +105,18 @@ class BatchRecipe:
 
 @dataclass(frozen=True, slots=True)
 class LossRecipe:
-    """Which loss of `seesay.training.losses`; a margin is for the hinges, a temperature for the softmax."""
+    """Which loss: one of `seesay.training.losses` for what ranks, `cider` for a captioner that is trained already.
 
-    name: str = key("softmax", one_of=("hinge-sum", "hinge-hardest", "softmax"))
+    Args:
+        margin: For the hinges.
+        temperature: For the softmax.
+        samples: Captions that are drawn of each photo, for `cider`.
+    """
+
+    name: str = key("softmax", one_of=("hinge-sum", "hinge-hardest", "softmax", "cider"))
     margin: float = key(0.2, at_least=0)
     temperature: float = key(0.05, above=0)
+    samples: int = key(5, at_least=2, at_most=ranges.COUNT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +181,8 @@ class Recipe:
         table["data"]["train"] = [_without_defaults(source) for source in table["data"]["train"]]
         if not table["optimiser"]["cooldown"]:
             del table["optimiser"]["cooldown"]
+        if self.loss.name != "cider":
+            del table["loss"]["samples"]
         if not table["data"]["more_dev"]:
             del table["data"]["more_dev"]
         return table

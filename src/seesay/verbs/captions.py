@@ -170,7 +170,7 @@ def caption(
     from seesay.captioning.captions import caption_images, read_start
     from seesay.captioning.sentences import judge
     from seesay.captioning.settings import Settings
-    from seesay.models.weights import doubt_of
+    from seesay.catalogue.weights import doubt_of
     from seesay.verbs.features import see
 
     captioner = answering_model(model, "step", "matches images and sentences and writes no captions")

@@ -166,8 +166,8 @@ def _open_with_phrases(name: str | Path) -> "tuple[Answering, PhraseBank]":
 
 def require_able(model: str | Path) -> None:
     """Refuse weights that neither write phrases nor find them, and name those that do."""
+    from seesay.catalogue.weights import Weights, find, installed
     from seesay.grounding.phrases import has_phrases
-    from seesay.models.weights import Weights, find, installed
 
     def is_able(weights: Weights) -> bool:
         return weights.about["family"] == "dvsa-captions" or has_phrases(weights.folder)

@@ -111,7 +111,7 @@ def explain(
     given = read_image(image)
     photo = given.open()
 
-    from seesay.explainers.explaining import explain as find
+    from seesay.explainers.explaining import explain_image
     from seesay.explainers.explanation import let_names_lead
     from seesay.explainers.registry import default_weights
     from seesay.text.typed.known_words import read_words
@@ -119,6 +119,6 @@ def explain(
     chosen = model or default_weights(method)
     matcher = answering_model(chosen)
     reading = read_words(sentence, matcher.tokenizer, exact=exact)
-    found = let_names_lead(find(matcher, matcher.features([photo]), reading.text, method))
+    found = let_names_lead(explain_image(matcher, photo, reading.text, method))
     warnings = reading.notes(without="the explanation is about the rest", lost="the explanation means nothing")
     return ExplainedMatch(name_of(matcher, chosen), label_of(matcher), given, sentence, found, tuple(warnings))

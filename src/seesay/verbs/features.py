@@ -55,23 +55,31 @@ class Seen:
 
 @contextmanager
 def see(
-    model: Answering, images: Sequence[NamedImage], bars: Bars, *, keep_maps: bool, title: str = "features"
+    model: Answering,
+    images: Sequence[NamedImage],
+    bars: Bars,
+    *,
+    keep_maps: bool,
+    title: str = "features",
+    outputs: tuple[str, ...] | None = None,
 ) -> Iterator[Seen]:
     """Compute what a model needs of images; it can be read as long as the context lasts.
 
     Args:
         keep_maps: Whether the maps of photos are worth their place in the cache, as one vector for a photo always is.
         title: What the progress is called.
+        outputs: What is wanted of an image; by default what the model itself needs.
     """
+    outputs = outputs or model.outputs
     with ExitStack() as stack:
         paths = [image.source for image in images if isinstance(image.source, Path)]
         # Activations of a lower half are kept for training only: they are many times as large as features.
-        if len(paths) < len(images) or LOWER in model.outputs:
+        if len(paths) < len(images) or LOWER in outputs:
             yield _see_now(model, images, bars, title)
             return
-        keep = keep_maps or model.outputs == ("pooled",)
+        keep = keep_maps or outputs == ("pooled",)
         root = None if keep else Path(stack.enter_context(TemporaryDirectory(prefix="seesay-")))
-        store = FeatureStore(model.feature_spec, root=root, outputs=model.outputs)
+        store = FeatureStore(model.feature_spec, root=root, outputs=outputs)
         with bars(title) as on_progress:
             done = extract(paths, store, on_progress=on_progress)
         usable = [(image, key) for image, path in zip(images, paths, strict=True) if (key := done.keys[path])]

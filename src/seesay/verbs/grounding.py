@@ -177,10 +177,10 @@ _Found = tuple[list[GroundedPhrase], "list[Mark]", "list[Word]", "Floats"]
 
 def _find(aligner: "Answering", photo: "Image", asked: "list[Reading]", boxes: "Boxes", n: int) -> _Found:
     """The best boxes of each phrase, read by itself."""
+    from seesay.catalogue.weights import doubt_of
     from seesay.drawing.overlay import Mark, Word, colour_of
     from seesay.grounding.heat import best_boxes, box_overlaps, heat_maps, point_at
     from seesay.grounding.tuned import grounding_of
-    from seesay.models.weights import doubt_of
 
     how, presence = grounding_of(aligner), doubt_of(aligner.weights, "presence")
     features = aligner.features([photo])

@@ -6,7 +6,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seesay.catalogue.weights import calibration_of
 from seesay.errors import SeesayError
+from seesay.library.ranking.calibration import is_likely
 from seesay.verbs.inputs import Images, NamedImage, read_usable, refuse
 from seesay.verbs.loading import answering_model, name_of
 from seesay.verbs.results import Bars, Drawn, lines, no_bars, picture_html, table_html
@@ -24,12 +26,14 @@ class IdentifiedImage:
     Attributes:
         image: The image that was given.
         choice: Probability that the description was written for this one of the images.
-        match: Probability that the description fits this image, which is looked at alone.
+        match: The share of people who would say that the description fits this image, which is looked at alone. For
+            weights that were not calibrated by people: the probability, where half of all pairs match; None where the
+            model compares images and gives no such probability.
     """
 
     image: NamedImage
     choice: float
-    match: float
+    match: float | None
 
     @property
     def name(self) -> str:
@@ -68,8 +72,8 @@ class Identification(Drawn):
 
     @property
     def is_none(self) -> bool:
-        """Whether the description probably fits none of the images: it is likelier not to fit the best than to fit."""
-        return self.nothing_known or self.best.match < 0.5
+        """Whether the description is likely to fit none of the images."""
+        return self.nothing_known or (self.best.match is not None and not is_likely(self.best.match))
 
     def __len__(self) -> int:
         return len(self.images)
@@ -93,7 +97,7 @@ class Identification(Drawn):
         return draw_identification(photos, found, labels, title=self.sentence)
 
     def __repr__(self) -> str:
-        rows = [f"  {100 * row.choice:3.0f} %  {100 * row.match:3.0f} %  {row.name}" for row in self.images]
+        rows = [f"  {100 * row.choice:3.0f} %  {_percent(row.match):>5}  {row.name}" for row in self.images]
         none = ["none of them fits"] if self.is_none else []
         title = f"Identification of {self.sentence!r} by {self.model} (choice, match)"
         return lines(title, *rows, *none, *self.warnings)
@@ -103,7 +107,7 @@ class Identification(Drawn):
             [
                 picture_html(row.image.open(at_least=240), 120),
                 f"{100 * row.choice:.0f} %",
-                f"{100 * row.match:.0f} %",
+                _percent(row.match),
                 escape(row.name),
             ]
             for row in self.images
@@ -113,7 +117,12 @@ class Identification(Drawn):
     def to_dict(self) -> dict[str, Any]:
         """As `seesay identify --json` prints it."""
         rows = [
-            {"photo": row.name, "choice": round(row.choice, 4), "match": round(row.match, 4)} for row in self.images
+            {
+                "photo": row.name,
+                "choice": round(row.choice, 4),
+                "match": None if row.match is None else round(row.match, 4),
+            }
+            for row in self.images
         ]
         return {
             "model": self.model,
@@ -141,7 +150,8 @@ def identify(
     Args:
         sentence: A description of one of the images.
         images: Two or more, as anything that `seesay.open_image` opens; a folder stands for its photos.
-        model: Weights of an identifier by name or folder, or a loaded one.
+        model: Weights of an identifier or of a joint embedding by name or folder, or a loaded one. The choice of an
+            embedding is the softmax of its scores, which nobody has calibrated.
         n: How many to give, the best first; all where it is not given.
         method: The explainer that `draw()` asks, by name; by default the first that the model lists.
         exact: Take every word as it is written; by default one that the model has never learned is read as the known
@@ -162,11 +172,15 @@ def identify(
 
     from seesay.explainers.registry import choose_explainer
     from seesay.runtime.probabilities import choice_probability, match_probability
+    from seesay.text.function_words import content_words
     from seesay.text.tokens import tokenize
     from seesay.text.typed.known_words import read_words
     from seesay.verbs.features import see
 
-    identifier = answering_model(model, "saliency", "gives no probability of a match")
+    identifier = answering_model(model)
+    compares = identifier.can("embed") and not identifier.can("saliency")
+    if not compares:
+        identifier = answering_model(model, "saliency", "gives no probability of a match")
     name = name_of(identifier, model)
     explainer = choose_explainer(identifier, method)  # an unknown one is refused before anything is computed
     if not tokenize(sentence):
@@ -177,12 +191,19 @@ def identify(
         if not skip_unusable or not seen.images:
             refuse(seen.failures)
         logits = identifier.score(identifier.encode_images(seen.all()), identifier.encode_texts([reading.text]))[:, 0]
-        choice, match = (
-            choice_probability(identifier.calibration, logits),
-            match_probability(identifier.calibration, logits),
+        curve = calibration_of(identifier.weights)
+        calibration = (1.0, 0.0, identifier.temperature) if compares else identifier.calibration
+        choice = choice_probability(calibration, logits)
+        match = (
+            match_probability(calibration, logits)
+            if curve is None
+            else curve.probability(logits, len(content_words(reading.text)))
         )
+        has_match = curve is not None or not compares
     order = np.argsort(-logits, kind="stable").tolist()[:n]
-    rows = tuple(IdentifiedImage(seen.images[at], float(choice[at]), float(match[at])) for at in order)
+    rows = tuple(
+        IdentifiedImage(seen.images[at], float(choice[at]), float(match[at]) if has_match else None) for at in order
+    )
     return Identification(
         name,
         sentence,
@@ -194,3 +215,7 @@ def identify(
         explainer.name,
         identifier,
     )
+
+
+def _percent(probability: float | None) -> str:
+    return "–" if probability is None else f"{100 * probability:.0f} %"

@@ -5,8 +5,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from seesay.catalogue.weights import find, installed
 from seesay.errors import SeesayError
-from seesay.models.weights import find, installed
 from seesay.system.extras import require
 
 if TYPE_CHECKING:

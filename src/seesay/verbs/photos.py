@@ -24,6 +24,7 @@ from seesay.verbs.results import Box
 if TYPE_CHECKING:
     from seesay.captioning.sentences import Caption
     from seesay.explainers.explanation import Explanation
+    from seesay.explainers.registry import Explainer
     from seesay.images.arrays import ImageFeatures
     from seesay.runtime.protocol import Answering
 
@@ -84,7 +85,7 @@ class PhotoModels:
             return answering_model(folder)
         if self.model.explainers:
             return self.model
-        from seesay.models.weights import installed
+        from seesay.catalogue.weights import installed
 
         graphs = ((weights.folder, weights.about.get("graphs", {})) for weights in installed())
         able = (folder for folder, table in graphs if table.get("explainers") and "phrases" in table["files"])
@@ -94,7 +95,7 @@ class PhotoModels:
     def captioner(self) -> "Answering | None":
         """What writes captions; None where nothing that can is installed."""
         from seesay.captioning.captions import DEFAULT
-        from seesay.models.weights import installed
+        from seesay.catalogue.weights import installed
 
         if self._wanted is None and all(weights.name != DEFAULT for weights in installed()):
             return None
@@ -116,7 +117,7 @@ class PhotoModels:
                 return None, []
             from seesay.captioning.captions import caption_images
             from seesay.captioning.sentences import judge
-            from seesay.models.weights import doubt_of
+            from seesay.catalogue.weights import doubt_of
 
             (captions,) = caption_images(self.captioner, self._see(photo, self.captioner), n_best=n)
             doubt = doubt_of(self.captioner.weights, "confidence")
@@ -137,10 +138,19 @@ class PhotoModels:
             return words
         with self._lock:
             explainer = choose_explainer(self.explained)
-            found = explainer.explain(self.explained, self._see(photo, self.explained), " ".join(asked))
+            found = self._explain(photo, explainer, " ".join(asked))
             probabilities = self._probabilities(self._see(photo, self.model), asked)
         evidence = _evidence(found, probabilities)
         return [next(evidence) if word.content and word.known else word for word in words]
+
+    def _explain(self, photo: Photo, explainer: "Explainer", sentence: str) -> "Explanation":
+        """An explanation by features that are kept, where the explainer needs no more than the model's own."""
+        from seesay.explainers.explaining import seen_by
+        from seesay.explainers.explanation import place_in_image
+
+        features = self._see(photo, self.explained)
+        found = explainer.explain(self.explained, features, sentence)
+        return place_in_image(found, seen_by(self.explained, (photo.width, photo.height)))
 
     def _probabilities(self, features: "ImageFeatures", words: list[str]) -> list[float | None]:
         """That the photo as a whole shows each word."""

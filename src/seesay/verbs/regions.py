@@ -109,6 +109,7 @@ def find_regions(
     split: str = "all",
     model: "Answering | str | Path" = "dvsa",
     n: int = 10,
+    crops: bool = False,
     bars: Bars = no_bars,
 ) -> FoundRegions:
     """Find the regions of many photos that fit phrases best, at most one in each photo.
@@ -120,6 +121,8 @@ def find_regions(
         split: Which split of a collection; `all` for the whole.
         model: Weights by name or folder, or a loaded model.
         n: Regions for each phrase.
+        crops: Show a joint embedding many crops of each photo, one by one, in place of the regions of its map: slower,
+            and finer where the network was never taught places.
         bars: Shows progress (`seesay.verbs.results.Bars`).
 
     Raises:
@@ -134,11 +137,23 @@ def find_regions(
         raise SeesayError("a phrase has no words", allowed='a few words, such as "red bus"')
     gallery = open_gallery(within, images, split)
 
-    from seesay.text.tokens import tokenize
     from seesay.verbs.features import see
 
-    aligner = answering_model(model, "phrases", "sees an image as a whole and finds no regions")
     title = f"features of {gallery.name}"
+    aligner = answering_model(model)
+    if aligner.is_embedding and (crops or (aligner.can("regions") and not aligner.can("phrases"))):
+        from seesay.verbs.crops import search_crops, search_places
+
+        parts = search_crops if crops else search_places
+        placed, failures = parts(aligner, gallery.named(), asked, n, bars, title)
+        own = {
+            phrase: tuple(FoundRegion(gallery.find(image), box, score) for image, box, score in rows)
+            for phrase, rows in placed.items()
+        }
+        return FoundRegions(name_of(aligner, model), gallery.name, own, failures, _unknown(aligner, asked))
+    if crops:
+        raise SeesayError(f"{aligner.name} keeps regions of its own", allowed="crops for a joint embedding")
+    aligner = answering_model(model, "phrases", "sees an image as a whole and finds no regions")
     with see(aligner, gallery.named(), bars, keep_maps=True, title=title) as all_seen:
         seen = all_seen.distinct()
         if not seen.images:
@@ -150,12 +165,17 @@ def find_regions(
         )
         for phrase, rows in best.items()
     }
-    warnings = tuple(
+    return FoundRegions(name_of(aligner, model), gallery.name, found, seen.failures, _unknown(aligner, asked))
+
+
+def _unknown(model: "Answering", phrases: Sequence[str]) -> tuple[str, ...]:
+    from seesay.text.tokens import tokenize
+
+    return tuple(
         f"the model knows no word of {phrase!r}: its regions mean nothing"
-        for phrase in asked
-        if not any(word in aligner.tokenizer for word in tokenize(phrase))
+        for phrase in phrases
+        if not any(word in model.tokenizer for word in tokenize(phrase))
     )
-    return FoundRegions(name_of(aligner, model), gallery.name, found, seen.failures, warnings)
 
 
 def _search(aligner: "Answering", seen: "Seen", phrases: list[str], n: int) -> dict[str, list[tuple[int, int, float]]]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seesay.catalogue.weights import find as find_weights
 from seesay.errors import SeesayError
-from seesay.models.weights import find as find_weights
 from seesay.runtime.matching import Model
 from seesay.system.extras import require
 from seesay.verbs.loading import label_of, load_once

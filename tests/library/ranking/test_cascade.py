@@ -291,7 +291,7 @@ def test_a_stage_of_no_special_kind_is_scored_by_the_model_itself() -> None:
 
 
 def test_without_their_weights_there_are_no_later_stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seesay.models.weights.PACKAGED", tmp_path)
+    monkeypatch.setattr("seesay.catalogue.weights.PACKAGED", tmp_path)
     assert Cascade("vse").stages == ()
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from seesay.models.weights import Weights
+from seesay.catalogue.weights import Weights
 from seesay.training.finishing.requests import usual_data
 
 

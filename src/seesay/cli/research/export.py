@@ -35,9 +35,9 @@ def export(
         seesay export runs/flickr8k/weights
         seesay export vse -o graphs --precision int8 --photos ~/Pictures
     """
+    from seesay.catalogue.weights import find
     from seesay.errors import SeesayError
     from seesay.export.exporting import export_weights
-    from seesay.models.weights import find
     from seesay.system.results import check_result_folder
 
     for name in weights:

@@ -52,9 +52,9 @@ def train(
 
     import torch
 
+    from seesay.catalogue.figures import summarise
     from seesay.cli.progress import progress_bar
     from seesay.errors import SeesayError
-    from seesay.models.card import summarise
     from seesay.training.distributed import leave
     from seesay.training.loop import TrainingInterruptedError
     from seesay.training.run import prepare, run_task

@@ -83,5 +83,7 @@ def _print_table(found: "Identification") -> None:
         typer.echo("none of them fits the description")
 
 
-def _percent(probability: float) -> str:
+def _percent(probability: float | None) -> str:
+    if probability is None:
+        return "–"
     return f"{100 * probability:.0f} %" if probability >= 0.005 else "< 1 %"

@@ -86,6 +86,66 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def use(
+    model: Annotated[
+        str | None, typer.Argument(metavar="[WEIGHTS]", help="Weights by name or folder. Default: list what there is.")
+    ] = None,
+    library: Place = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search by another model: it gets an index of its own, and the one before stays to be switched back to.
+
+    Says how many photos the model has not seen yet, and about how long they take; the next `seesay index` or search
+    shows them to it.
+
+    \b
+    Examples:
+        seesay library use
+        seesay library use clip
+        seesay library use eye
+    """
+    from seesay.verbs.switching import models_of, use_model
+
+    if model is None:
+        rows = models_of(library)
+        if as_json:
+            told = [dict(zip(("model", "index", "photos", "in_use"), map_row(row), strict=True)) for row in rows]
+            typer.echo(json.dumps(told, indent=2))
+            return
+        for name, _, n, used in rows:
+            typer.echo(f"{'*' if used else ' '} {name}  {n:,} photos")
+        return
+    found = use_model(model, library)
+    if as_json:
+        typer.echo(json.dumps({**asdict(found), "place": str(found.place)}, indent=2))
+        return
+    typer.echo(f"{found.model}: {found.n_photos - found.n_missing:,} of {found.n_photos:,} photos are indexed")
+    if found.seconds is not None:
+        typer.echo(
+            f"to index the other {found.n_missing:,} takes about {say_time(found.seconds)} here, and all of them "
+            f"{found.bytes / 1e6:,.1f} MB beside their thumbnails; to begin: seesay index",
+            err=True,
+        )
+
+
+def map_row(row: tuple[str, Path, int, bool]) -> tuple[str, str, int, bool]:
+    """A row of `models_of` as JSON holds it."""
+    return row[0], str(row[1]), row[2], row[3]
+
+
+def say_time(seconds: float) -> str:
+    """A time as one says it.
+
+    Example:
+        >>> [say_time(seconds) for seconds in (3, 200, 9000)]
+        ['3 seconds', '3 minutes', '2.5 hours']
+    """
+    if seconds < 90:
+        return f"{max(1, round(seconds))} seconds"
+    return f"{round(seconds / 60)} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+@app.command()
 def failures(
     folders: Annotated[
         list[PathOrAddress] | None,

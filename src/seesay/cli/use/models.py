@@ -1,26 +1,31 @@
-"""`seesay models`: the installed weights and their figures."""
+"""`seesay models`: the weights that there are with their figures, and how to add more."""
 
 import json
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from seesay.cli.options import AsJson
 
+app = typer.Typer(invoke_without_command=True)
 
-def models(
-    as_json: AsJson = False,
-) -> None:
-    """List the installed weights with their measured figures.
+
+@app.callback()
+def models(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the weights that there are with their measured figures; add your own CLIP or SigLIP, or remove it.
 
     \b
     Examples:
         seesay models
         seesay models --json
+        seesay models add ~/Downloads/clip-vit-base-patch32 --name clip
     """
-    from seesay.models.weights import installed
+    if context.invoked_subcommand:
+        return
+    from seesay.catalogue.weights import added, installed
 
-    found = installed()
+    found = [*installed(), *added()]
     if as_json:
         rows = [
             {"name": w.name, "bytes": w.size, "folder": str(w.folder), **{key: w.about.get(key) for key in _SHOWN}}
@@ -46,13 +51,52 @@ def models(
     Console().print(table)
 
 
+@app.command()
+def add(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="A CLIP or SigLIP in the layout of transformers: safetensors.")
+    ],
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="What to call it. Default: as the folder.")
+    ] = None,
+    precision: Annotated[
+        str, typer.Option(metavar="fp32|fp16", help="Of the image tower; fp16 takes half the disk.")
+    ] = "fp32",
+) -> None:
+    """Add a published CLIP or SigLIP, which from then on is a model like any other. The folder itself is only read.
+
+    \b
+    Examples:
+        seesay models add ~/Downloads/clip-vit-base-patch32 --name clip
+        seesay match photo.jpg "a dog in the snow" -m clip
+        seesay library use clip
+    """
+    from seesay.verbs.adding import add_model
+
+    made = add_model(folder, name, precision=precision, tell=lambda what: typer.echo(f"seesay: {what}", err=True))
+    typer.echo(f"added {made.name}: {made.folder}")
+
+
+@app.command()
+def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="As `seesay models` lists it.")]) -> None:
+    """Remove a model that was added; the folder that it was made of, and your libraries, stay.
+
+    \b
+    Examples:
+        seesay models remove clip
+    """
+    from seesay.verbs.adding import remove_model
+
+    typer.echo(f"removed {remove_model(name)}")
+
+
 _SHOWN = ("family", "features", "data", "trained", "recipe_fingerprint", "figures")
 _CAPTION = "R@1 R@5 R@10 in percent, of sentences for a photo and photos for a sentence; Sum of the six"
 
 
 def _figures(report: dict[str, Any]) -> str:
     """A line for each thing that was measured."""
-    from seesay.models.card import summarise
+    from seesay.catalogue.figures import summarise
 
     kinds = ("captions", "grounding", "identification")
     lines = [summarise({kind: report[kind]}) for kind in kinds if kind in report]

@@ -26,6 +26,10 @@ def regions(
     n: Annotated[
         int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Regions for each phrase.")
     ] = 10,
+    crops: Annotated[
+        bool,
+        typer.Option("--crops", help="Show a CLIP or SigLIP crops of each photo, one by one: slower and finer."),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -52,7 +56,7 @@ def regions(
     if output is not None:
         require_drawable(output, within, images, overwrite=overwrite)
     bars = partial(progress_bar, quiet=as_json)
-    found = find_regions(phrases, within, images=images, split=split, model=model, n=n, bars=bars)
+    found = find_regions(phrases, within, images=images, split=split, model=model, n=n, crops=crops, bars=bars)
     warn(found.warnings)
     drawn = save_drawing(found.draw, output)
     if as_json:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seesay import data
+from seesay.catalogue.weights import find
 from seesay.errors import SeesayError
 from seesay.evaluation.replication.claims import Claim
 from seesay.evaluation.replication.records import CHECKOUT
-from seesay.models.weights import find
 
 Run = Callable[[Sequence[str], Path], int]
 """Runs a command in a folder and gives its exit code."""

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
-from seesay.models.weights import PACKAGED
 
 CHECKOUT = Path(__file__).resolve().parents[4] / "benchmarks/results"
 """Where results lie in the source tree; an installed package has the figures of its weights only."""

@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from seesay.catalogue.weights import PACKAGED
 from seesay.evaluation.replication.papers import data_name
 from seesay.evaluation.report import Measured, Report
 from seesay.evaluation.search import TOP, evaluate_search
 from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request
-from seesay.models.weights import PACKAGED
 
 ENSEMBLE = "ensemble"
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from seesay.library.ranking.encoding import no_single_vector
 from seesay.library.types import Fingerprint, Tags, Vector
 from seesay.library.weights import LibraryWeights
+from seesay.library.zero_shot import read_class_tags, tag_probabilities
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -94,6 +95,10 @@ class WeightsPhotoModel(LibraryWeights):
 class WeightsPhotoEncoder(WeightsPhotoModel):
     """Encodes photos as one vector each, with tags."""
 
+    @cached_property
+    def _class_tags(self) -> "Vector | None":
+        return read_class_tags(self.folder, self.fingerprint.dim)
+
     def encode_photos(self, images: "Sequence[Image.Image]") -> tuple[Vector, list[Tags]]:
         return self.encode_features(self.features_of(images))
 
@@ -103,7 +108,10 @@ class WeightsPhotoEncoder(WeightsPhotoModel):
         if vectors.ndim != 2:
             raise no_single_vector(self.name)
         if features.classes is None:
-            return vectors, [() for _ in range(len(features))]
+            if self._class_tags is None:
+                return vectors, [() for _ in range(len(features))]
+            shares = tag_probabilities(vectors, self._class_tags, self.model.temperature)
+            return vectors, [likeliest_tags(row) for row in shares]
         return vectors, [likeliest_tags(row) for row in _softmax(features.classes)]
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from seesay.errors import SeesayError
+from seesay.library.indexing.beside import current_index
 from seesay.library.indexing.ignoring import pattern_for, rebase_pattern
 from seesay.library.stores.address import is_address
 from seesay.library.stores.database import FILE
@@ -17,11 +18,17 @@ from seesay.system.files import library_dir
 
 
 def library_place(chosen: Path | str | None = None) -> Path | str:
-    """Where a person's library is: a folder, or the address of a server.
+    """Where the index of a person's library is: a folder, or the address of a server.
 
     Args:
         chosen: By default `SEESAY_LIBRARY`, else the user's data folder.
     """
+    place = library_base(chosen)
+    return current_index(place) if isinstance(place, Path) else place
+
+
+def library_base(chosen: Path | str | None = None) -> Path | str:
+    """The same, of the library with the indexes of all of its models (`seesay.library.indexing.beside`)."""
     chosen = chosen or os.environ.get("SEESAY_LIBRARY")
     if chosen:
         return str(chosen) if is_address(chosen) else remote.as_path(chosen).expanduser()

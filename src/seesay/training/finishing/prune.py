@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from seesay.catalogue.weights import STEPS, Weights
 from seesay.models import pretrained
 from seesay.models.base import Matcher
-from seesay.models.weights import STEPS, Weights
 from seesay.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
 _WRITTEN_AGAIN = ("format", "family", "config", "features", "vocabulary", "search", "source_weights", "graphs")

@@ -7,8 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from seesay.catalogue.weights import ENSEMBLE, REMARKS, find, read_about, weights_digest
 from seesay.models.pretrained import record_table
-from seesay.models.weights import ENSEMBLE, REMARKS, find, read_about, weights_digest
 
 
 @dataclass(frozen=True)

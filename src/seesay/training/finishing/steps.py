@@ -10,6 +10,7 @@ import numpy as np
 
 from seesay import data
 from seesay.captioning.bank import read_bank
+from seesay.catalogue.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.data import Collection, entities
 from seesay.data.examples import Examples
 from seesay.engines import answering
@@ -18,19 +19,19 @@ from seesay.grounding.tuned import grounding_of
 from seesay.images.extraction import features_of
 from seesay.models.aligner import load_aligner
 from seesay.models.base import Matcher
+from seesay.models.declared import LATER_STAGES
 from seesay.models.ensemble import Scored, read_ensemble
 from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
 from seesay.models.pretrained import load, load_captioner, save
 from seesay.models.registry import family_class
-from seesay.models.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
 from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, tags, vectors
 from seesay.training.finishing.ensemble import choose_weights_on
 from seesay.training.finishing.hubness import choose_hubness
 from seesay.training.finishing.requests import JOINED, Proposal, Request
-from seesay.training.finishing.scores import best, read_blend, score_stages, score_texts
+from seesay.training.finishing.scores import Scores, best, read_blend, score_stages, score_texts, tag_gains
 
 SPLIT = "dev"
 MAX_LENGTH = 20
@@ -39,6 +40,8 @@ N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
 BESIDE = "vse"
 """The second embedding of an eye, unless its configuration names another."""
+FIT = "fit"
+"""The part of people's judgements that a curve is fitted to."""
 FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
 """The stages of search before one of regions and before one of captions, where nothing else is said."""
 
@@ -93,24 +96,47 @@ def _stages_before(weights: Weights) -> tuple[str, ...]:
 
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
-    is_first = family_class(weights.about["family"]).is_embedding
-    section = "calibration" if is_first else "cascade.calibration"
-    photos = request.collection(weights, section).split(SPLIT)
-    if not is_first and not weights.about.get("cascade"):
+    kind = family_class(weights.about["family"])
+    is_later = kind.stage in LATER_STAGES
+    section = "cascade.calibration" if is_later else "calibration"
+    collection = request.collection(weights, section)
+    if is_later and not weights.about.get("cascade"):
         raise SeesayError(
             f"{weights.name} is no stage of search yet, so it has no scores to calibrate",
             hint=f"seesay tune {weights.name} --only cascade --only calibration",
         )
-    before = () if is_first else read_blend(str(weights.folder)).after
-    phrases = data.load(request.entities) if request.has_entities else None
-    if phrases is None:
+    stages = [*(read_blend(str(weights.folder)).after if is_later else ()), str(weights.folder)]
+    judgements = request.judgements_file()
+    figures: dict[str, Any] = {}
+
+    def score(photos: Collection, texts: list[str]) -> Scores:
+        found = score_stages(stages, photos, texts)
+        if kind.stage is None:  # it judges pairs outside of search, where there are no tags
+            return found
+        first = find(stages[0])
+        how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
+        return found + tag_gains(load(stages[0]), photos, texts, request.words, how)
+
+    spoken = data.load(request.entities) if request.has_entities else None
+    if spoken is None:
         request.tell("without Flickr30k Entities, queries are whole sentences only")
-    queries = calibration.gather_queries(photos, phrases, request.words.content_words)
-    request.tell(f"{len(queries.texts):,} queries, {100 * queries.fits.mean():.2f} % of pairs fit")
-    scores = score_stages([*before, str(weights.folder)], photos, queries.texts)
-    curve = calibration.fit_queries(scores, queries)
-    figures = {kind: found["all"] for kind, found in calibration.precisions({"all": scores}, queries).items()}
-    return Proposal(section, dict(curve.to_table()), photos.name, before, {"average precision": figures})
+    phrases = calibration.gather_queries(collection.split(SPLIT), spoken, request.words.content_words)
+    if judgements is not None:
+        phrases = phrases.of_phrases()
+    request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
+    scores = score(collection.split(SPLIT), phrases.texts)
+    curve = calibration.fit_said(scores, phrases)
+    figures["average precision"] = calibration.precisions({"all": scores}, phrases)
+    if judgements is not None:
+        judged, photos, texts, pairs = calibration.read_part(judgements, collection, FIT)
+        request.tell(f"{len(judged):,} judgements of {len(photos):,} photos and {len(texts):,} sentences")
+        n_words = np.array([len(request.words.content_words(texts[row])) for row in pairs[0]])
+        curve, figures["judgements"] = calibration.fit_judged(score(photos, texts)[pairs], judged, n_words, curve)
+    where = (collection.name,) if judgements is None else (judgements.name, collection.name)
+    return Proposal(
+        section, curve.to_table(), JOINED.join(where), tuple(stages[:-1]), figures,
+        split=SPLIT if judgements is None else f"{FIT} + {SPLIT}",
+    )  # fmt: skip
 
 
 def propose_captions(weights: Weights, request: Request) -> Proposal:

@@ -1,0 +1,1 @@
+"""Which trained weights there are, and what their config.json says: no torch."""

@@ -1,0 +1,89 @@
+"""From a published folder to weights of our own, with their graphs: what `seesay models add` does."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+
+from seesay.errors import SeesayError
+from seesay.export.exporting import export_weights
+from seesay.images.features import FeatureSpec
+from seesay.images.tower import build_tower, check_tensors, fill
+from seesay.models.pretrained import save
+from seesay.models.tower import Tower, TowerConfig
+from seesay.text.pieces import Pieces
+from seesay.towers.looking import Candidate
+from seesay.towers.text import TextTower
+
+LARGEST = 2 << 30
+"""Bytes of a graph's file, by its format."""
+_TEXT = ("text_model", "text_projection")
+
+
+def add_towers(candidate: Candidate, target: Path, *, precision: str, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Make a weights folder of towers that see and read.
+
+    Args:
+        target: The folder, which must not exist; it appears whole or not at all.
+        precision: Of the image tower's graph (`seesay.export.exporting.PRECISIONS`).
+        tell: Called with what is being done.
+
+    Returns:
+        The table `graphs` of the written config.json.
+
+    Raises:
+        SeesayError: Tensors do not fit the configuration, or a graph does not answer as torch does.
+    """
+    published, towers = candidate.published, candidate.towers
+    assert towers.text is not None
+    assert candidate.rule is not None
+    with torch.device("meta"):
+        text = TextTower(towers.text)
+    check_tensors(text, published, towers, _TEXT)  # before anything is read
+    tell(f"reading {published.folder}")
+    backbone = build_tower(published, towers, candidate.view)
+    _check_size(backbone.network, precision)
+    pieces = Pieces(candidate.tokenizer, candidate.rule, str(published.folder))
+    spec = FeatureSpec("tower", weights=str(published.folder), expected_digest=published.digest())
+    scale, bias = _scale(candidate)
+    config = TowerConfig(towers.family, towers.text, towers.vision.dim, scale, bias)
+    with torch.device("meta"):
+        model = Tower(config, pieces, spec)
+    fill(model.text, published, towers, _TEXT)
+    model.eval().requires_grad_(False)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
+        folder = Path(scratch) / target.name
+        folder.mkdir()
+        save(folder, model, {"name": target.name, "temperature": 1 / scale, "added": {"from": published.folder.name}})
+        tell("writing graphs and comparing them with torch")
+        table = export_weights(folder, precision=precision, model=model)
+        folder.rename(target)
+    return table
+
+
+def _scale(candidate: Candidate) -> tuple[float, float]:
+    """The scale and the bias of cosines in the loss."""
+    found = {"logit_scale": 4.6052, "logit_bias": 0.0}
+    for name in found:
+        if name in candidate.published.shapes:
+            shape, path = candidate.published.shapes[name]
+            if shape not in ((), (1,)):
+                raise SeesayError(f"{path}: {name} is {shape}", allowed="one number")
+            with safe_open(path, "pt") as file:
+                found[name] = float(file.get_tensor(name).float().reshape(()))
+    scale = float(torch.tensor(found["logit_scale"]).exp().clamp(1e-3, 1e4))
+    return scale, found["logit_bias"]
+
+
+def _check_size(network: torch.nn.Module, precision: str) -> None:
+    each = 4 if precision == "fp32" else 2
+    size = sum(tensor.numel() for tensor in network.state_dict().values()) * each
+    if size >= LARGEST:
+        raise SeesayError(
+            f"the image tower takes {size / 1e9:.1f} GB in {precision}, a graph's file at most {LARGEST / 1e9:.1f}",
+            hint="--precision fp16" if precision == "fp32" and size < 2 * LARGEST else None,
+        )

@@ -1,0 +1,170 @@
+"""A published folder: which files it has, and whether they are what they should be. Nothing is loaded.
+
+config.json               which towers they are
+model.safetensors         their tensors, or several such files with model.safetensors.index.json
+preprocessor_config.json  how an image is prepared
+tokenizer.json            how a sentence becomes numbers; tokenizer_config.json says how rows are filled up
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+
+from seesay.errors import SeesayError
+from seesay.system.reading import open_regular, parse_json, read_text
+
+CONFIG, WEIGHTS, TOKENIZER, PREPROCESSOR = (
+    "config.json", "model.safetensors", "tokenizer.json", "preprocessor_config.json",
+)  # fmt: skip
+INDEX, TOKENIZER_CONFIG = f"{WEIGHTS}.index.json", "tokenizer_config.json"
+PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+TYPES = ("F32", "F16", "BF16", "F64")
+"""Numbers that a tensor may be of."""
+MOST_SHARDS = 1000
+_LFS = b"version https://git-lfs"
+
+
+@dataclass(frozen=True)
+class Published:
+    """A folder whose files are all there.
+
+    Attributes:
+        files: Those that hold tensors.
+        shapes: Of all tensors, by their published names, with the file of each.
+    """
+
+    folder: Path
+    config: Mapping[str, Any]
+    files: tuple[Path, ...]
+    shapes: Mapping[str, tuple[tuple[int, ...], Path]]
+
+    def json(self, name: str) -> Mapping[str, Any] | None:
+        """What a further JSON file of the folder says; None where there is no such file."""
+        path = self.folder / name
+        return read_object(path) if path.exists() else None
+
+    def text(self, name: str) -> str | None:
+        """The text of a further file; None where there is none."""
+        path = self.folder / name
+        if not path.exists():
+            return None
+        refuse_pointer(path)
+        return _read_text(path)
+
+    def digest(self) -> str:
+        """The sha256 of the file of tensors, or of those of several such files."""
+        digests = [_digest(path, path.stat().st_mtime_ns, path.stat().st_size) for path in self.files]
+        return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+def open_published(folder: Path) -> Published:
+    """Look at a folder in the layout of `transformers`.
+
+    Raises:
+        SeesayError: A file is missing, is a pickle, a pointer of Git LFS, damaged, or lies outside of the folder.
+    """
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "does not exist"
+        raise SeesayError(f"the folder {folder} {what}", allowed=f"a folder with {CONFIG} and {WEIGHTS}")
+    if not (folder / CONFIG).exists():
+        raise SeesayError(f"{folder} has no {CONFIG}", allowed=f"a folder with {CONFIG} and {WEIGHTS}")
+    config = read_object(folder / CONFIG)
+    files = _weight_files(folder)
+    shapes: dict[str, tuple[tuple[int, ...], Path]] = {}
+    for path in files:
+        for name, shape in _read_header(path):
+            shapes[name] = (shape, path)
+    return Published(folder, config, files, shapes)
+
+
+def read_object(path: Path) -> Mapping[str, Any]:
+    """A JSON object of a file."""
+    refuse_pointer(path)
+    try:
+        found = parse_json(_read_text(path))
+    except ValueError as error:
+        raise SeesayError(f"{path} is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise SeesayError(f"{path} is not an object")
+    return found
+
+
+def refuse_pointer(path: Path) -> None:
+    """Refuse what Git has left in the place of a large file."""
+    try:
+        with open_regular(path) as file:
+            head = file.read(len(_LFS))
+    except OSError as error:
+        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
+    if head == _LFS:
+        raise SeesayError(
+            f"{path} is a pointer of Git LFS and not the file itself", hint=f"git -C {path.parent} lfs pull"
+        )
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return read_text(path)
+    except OSError as error:
+        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise SeesayError(f"{path} is not UTF-8: {error}") from error
+
+
+def _weight_files(folder: Path) -> tuple[Path, ...]:
+    if (folder / WEIGHTS).exists():
+        return (folder / WEIGHTS,)
+    if (folder / INDEX).exists():
+        return _shards(folder)
+    pickles = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
+    if pickles:
+        raise SeesayError(
+            f"{folder} has its tensors in {pickles[0]}, a pickle, which can run code when it is opened",
+            allowed=f"{WEIGHTS}",
+            hint="take the folder's safetensors version, or convert it where you trust it: "
+            "AutoModel.from_pretrained(FOLDER).save_pretrained(NEW)",
+        )
+    raise SeesayError(f"{folder} has no {WEIGHTS}", allowed=f"{WEIGHTS}, or several with {INDEX}")
+
+
+def _shards(folder: Path) -> tuple[Path, ...]:
+    places = read_object(folder / INDEX).get("weight_map")
+    if not isinstance(places, dict) or not places:
+        raise SeesayError(f"{folder / INDEX} has no weight_map", allowed="a table of tensors and their files")
+    names = sorted({str(name) for name in places.values()})
+    if len(names) > MOST_SHARDS:
+        raise SeesayError(f"{folder / INDEX} names {len(names):,} files", allowed=f"up to {MOST_SHARDS:,}")
+    for name in names:
+        path = folder / name
+        if Path(name).name != name or path.suffix != ".safetensors":
+            raise SeesayError(f"{folder / INDEX} names the file {name!r}", allowed="a safetensors file of the folder")
+        if not path.is_file():
+            raise SeesayError(
+                f"{folder} has no {name}, which {INDEX} names", hint="fetch the folder again, with all of its files"
+            )
+    return tuple(folder / name for name in names)
+
+
+def _read_header(path: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Names and shapes of a safetensors file, of which the header alone is read."""
+    refuse_pointer(path)
+    try:
+        with safe_open(path, "numpy") as file:
+            for name in file.keys():  # noqa: SIM118 - no dictionary
+                part = file.get_slice(name)
+                if part.get_dtype() not in TYPES and part.get_dtype() != "I64":  # numbers of positions
+                    raise SeesayError(f"{path}: {name} is of {part.get_dtype()}", allowed=TYPES)
+                yield name, tuple(part.get_shape())
+    except (OSError, SafetensorError) as error:
+        raise SeesayError(f"cannot read the weights {path}: {error}") from error
+
+
+@cache
+def _digest(path: Path, changed: int, size: int) -> str:
+    with open_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

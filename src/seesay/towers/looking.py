@@ -1,0 +1,52 @@
+"""All that can be known of a published folder before a tensor is read."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from seesay.errors import SeesayError
+from seesay.towers.families import Towers, read_config
+from seesay.towers.folder import CONFIG, PREPROCESSOR, TOKENIZER, TOKENIZER_CONFIG, Published, open_published
+from seesay.towers.reading import RowRule, open_tokenizer, read_rule
+from seesay.towers.views import View, read_view
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A folder whose parts fit together.
+
+    Attributes:
+        tokenizer: The text of its tokenizer.json; empty for towers that read no sentences.
+        rule: How its rows are made; None for those.
+    """
+
+    published: Published
+    towers: Towers
+    view: View
+    tokenizer: str = ""
+    rule: RowRule | None = None
+
+
+def look_at(folder: Path) -> Candidate:
+    """Look at a folder in the layout of `transformers`.
+
+    Raises:
+        SeesayError: Something is missing, of another kind, or does not fit; one sentence says what.
+    """
+    published = open_published(folder)
+    towers = read_config(published.config, str(folder / CONFIG))
+    asked = published.json(PREPROCESSOR)
+    if asked is None:
+        raise SeesayError(f"{folder} has no {PREPROCESSOR}, which says how an image is prepared")
+    view = read_view(asked, str(folder / PREPROCESSOR))
+    if towers.text is None:
+        return Candidate(published, towers, view)
+    text = published.text(TOKENIZER)
+    if text is None:
+        raise SeesayError(
+            f"{folder} has no {TOKENIZER}, without which no sentence can be read",
+            hint="AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) writes it, where transformers is "
+            "installed",
+        )
+    tokenizer = open_tokenizer(text, str(folder / TOKENIZER))
+    rule = read_rule(towers, tokenizer, published.json(TOKENIZER_CONFIG) or {}, str(folder / TOKENIZER))
+    return Candidate(published, towers, view, text, rule)

@@ -1,0 +1,84 @@
+"""`seesay models add` and `remove`: towers that the user has, as weights like any other."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from seesay.catalogue.weights import PACKAGED, Weights, added, read_about
+from seesay.errors import SeesayError
+from seesay.system.extras import require
+from seesay.system.files import models_dir
+from seesay.towers.looking import look_at
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def add_model(
+    folder: Path, name: str | None = None, *, precision: str = "fp32", tell: Callable[[str], None] = lambda _: None
+) -> Weights:
+    """Make weights of a folder in the layout of `transformers`; the folder itself is only read.
+
+    Args:
+        folder: With config.json, model.safetensors, preprocessor_config.json and tokenizer.json.
+        name: What the weights are called from then on; by default as the folder.
+        precision: Of the image tower: `fp32`, or `fp16`, half the size on disk.
+        tell: Called with what is being done.
+
+    Raises:
+        SeesayError: The folder holds no towers that are read here, or something of it is missing or does not fit.
+    """
+    folder = folder.expanduser().resolve()
+    target = _target(name or folder.name)
+    candidate = look_at(folder)
+    if candidate.towers.text is None:
+        raise SeesayError(
+            f"{folder.name} is a {candidate.towers.family}, which sees and reads no sentences",
+            allowed="a CLIP or a SigLIP; it can be the eye of a model that you train",
+            hint=f"seesay train recipes/vse.toml --set eye={folder}",
+        )
+    require("towers", purpose="adding towers from safetensors")
+    from seesay.export.adding import add_towers
+
+    add_towers(candidate, target, precision=precision, tell=tell)
+    return _finish(target, tell)
+
+
+def _finish(target: Path, tell: Callable[[str], None]) -> Weights:
+    """Give an added model its zero-shot tags; without them it is not there at all."""
+    from seesay.library.zero_shot import write_class_tags
+    from seesay.runtime.matching import Model
+
+    try:
+        tell("reading the names of tags")
+        write_class_tags(Model(target))
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    return read_about(target)
+
+
+def remove_model(name: str) -> Path:
+    """Remove added weights; the folder that they were made of, and what libraries keep, stays.
+
+    Raises:
+        SeesayError: No weights of that name were added.
+    """
+    known = {weights.folder.name: weights.folder for weights in added()}
+    if name not in known:
+        raise SeesayError(f"no model {name!r} was added", allowed=known or "nothing was added", hint="seesay models")
+    shutil.rmtree(known[name])
+    return known[name]
+
+
+def _target(name: str) -> Path:
+    if not _NAME.fullmatch(name):
+        raise SeesayError(
+            f"a model cannot be called {name[:80]!r}", allowed="letters, digits, . _ -", hint="--name clip"
+        )
+    if (PACKAGED / name).exists():
+        raise SeesayError(f"{name} is the name of weights that came with seesay", hint=f"--name my-{name}")
+    target = models_dir() / name
+    if target.exists():
+        raise SeesayError(f"there is a model {name!r} already", hint=f"seesay models remove {name}, or --name NAME")
+    return target

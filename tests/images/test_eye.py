@@ -1,0 +1,45 @@
+"""The eye as a network for other models."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from seesay.errors import SeesayError
+from seesay.images import eye
+from seesay.images.backbones import file_digest
+from seesay.images.features import FeatureSpec, compute
+from seesay.images.halves import split_network
+from seesay.images.io import open_image
+from seesay.models.pretrained import load
+
+SAMPLES = sorted((Path(__file__).parents[2] / "src" / "seesay" / "samples").glob("*.jpg"))[:3]
+
+
+def test_its_vector_is_the_mean_of_the_map_of_the_weights_eye() -> None:
+    spec = FeatureSpec(backbone="eye")
+    found = compute([open_image(path) for path in SAMPLES], spec.load_backbone())["pooled"]
+    model = load("eye")
+    lower = model.features(SAMPLES).lower
+    with torch.inference_mode():
+        wanted = model.feature_map(lower).mean((2, 3)).numpy()
+    np.testing.assert_allclose(found, wanted, atol=5e-3)  # both round to half precision, at other places
+
+
+def test_its_lower_half_is_that_of_imagenet() -> None:
+    lower, _ = split_network(FeatureSpec(backbone="eye").load_backbone())
+    of_imagenet, _ = split_network(FeatureSpec(backbone="efficientnet-lite2").load_backbone())
+    assert all(torch.equal(a, b) for a, b in zip(lower.parameters(), of_imagenet.parameters(), strict=True))
+
+
+def test_the_digest_is_that_of_the_weights_file() -> None:
+    assert FeatureSpec(backbone="eye").name == f"eye-300-squash-{file_digest(eye.WEIGHTS)[:12]}"
+
+
+def test_weights_that_lack_a_layer_are_refused_by_name(tmp_path: Path) -> None:
+    state = {name: part for name, part in load_file(eye.WEIGHTS).items() if not name.startswith("upper.0.")}
+    save_file(state, tmp_path / "model.safetensors")
+    with pytest.raises(SeesayError, match=r"does not fit eye: it lacks 0\.layers"):
+        eye.Eye().build(tmp_path / "model.safetensors", 300)
