@@ -27,7 +27,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.images.evidence import Looked
+from seesay.images.arrays import Looked
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.attention import FORMS, Side
 from seesay.layers.pooling import masked_max, masked_mean
