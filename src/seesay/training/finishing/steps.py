@@ -17,12 +17,12 @@ from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.grounding.tuned import grounding_of
 from seesay.images.extraction import features_of
-from seesay.models.aligner import Aligner, load_aligner
-from seesay.models.base import Captioner, Matcher
+from seesay.models.aligner import load_aligner
+from seesay.models.base import Matcher
+from seesay.models.declared import LATER_STAGES
 from seesay.models.ensemble import Scored, read_ensemble
 from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
-from seesay.models.identifier import Identifier
 from seesay.models.pretrained import load, load_captioner, save
 from seesay.models.registry import family_class
 from seesay.scoring import encode_all
@@ -39,7 +39,7 @@ MAX_LENGTH = 20
 N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
 BESIDE = "vse"
-"""The embedding that stands beside an eye, where nothing else is said."""
+"""The second embedding of an eye, unless its configuration names another."""
 FIT = "fit"
 """The part of people's judgements that a curve is fitted to."""
 FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
@@ -97,21 +97,21 @@ def _stages_before(weights: Weights) -> tuple[str, ...]:
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
     kind = family_class(weights.about["family"])
-    is_stage = issubclass(kind, Aligner | Captioner)
-    section = "cascade.calibration" if is_stage else "calibration"
+    is_later = kind.stage in LATER_STAGES
+    section = "cascade.calibration" if is_later else "calibration"
     collection = request.collection(weights, section)
-    if not (kind.is_embedding or issubclass(kind, Identifier)) and not weights.about.get("cascade"):
+    if is_later and not weights.about.get("cascade"):
         raise SeesayError(
             f"{weights.name} is no stage of search yet, so it has no scores to calibrate",
             hint=f"seesay tune {weights.name} --only cascade --only calibration",
         )
-    stages = [*(read_blend(str(weights.folder)).after if is_stage else ()), str(weights.folder)]
+    stages = [*(read_blend(str(weights.folder)).after if is_later else ()), str(weights.folder)]
     judgements = request.judgements_file()
     figures: dict[str, Any] = {}
 
     def score(photos: Collection, texts: list[str]) -> Scores:
         found = score_stages(stages, photos, texts)
-        if issubclass(kind, Identifier):
+        if kind.stage is None:  # it judges pairs outside of search, where there are no tags
             return found
         first = find(stages[0])
         how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
