@@ -195,6 +195,9 @@ def main() -> None:
     parser.add_argument("--photos", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--disk", type=Path, help="a small file system to be filled")
+    parser.add_argument(
+        "--pause", type=float, default=0, help="seconds between two rounds, to leave others the machine"
+    )
     arguments = parse_arguments(parser, "faults")
     rounds = json.loads(arguments.output.read_text())["rounds"] if arguments.output.exists() else []
     until = time.monotonic() + 60 * arguments.minutes
@@ -218,6 +221,7 @@ def main() -> None:
             for place in Path(root).glob("*-*[0-9]"):
                 shutil.rmtree(place, ignore_errors=True)
             _record(arguments, rounds)
+            time.sleep(arguments.pause)
 
 
 def _record(arguments: Any, rounds: list[dict[str, Any]]) -> None:

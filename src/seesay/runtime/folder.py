@@ -110,10 +110,11 @@ class GraphFolder:
         """
         if graph not in self._sessions:
             if graph not in self.names:
-                why = self.table.get("missing", {}).get(graph, f"{self.weights.about['family']} has none")
+                why = (self.table.get("missing") or {}).get(graph, f"{self.weights.about['family']} has none")
                 raise SeesayError(f"{self.weights.name} has no graph {graph!r}: {why}", allowed=self.names)
-            path = inside(self.folder, str(self.table["files"][graph].get("file", "")), self.origin)
-            shared = self._check(path, self.table["files"][graph])
+            entry = self.table["files"][graph] or {}
+            path = inside(self.folder, str(entry.get("file", "")), self.origin)
+            shared = self._check(path, entry)
             self._sessions[graph] = open_session(path, self.threads, shared)
         return self._sessions[graph]
 
@@ -129,7 +130,7 @@ class GraphFolder:
         for name, stored in found.stored.items():
             if not stored.location:
                 continue
-            source, _, tensor = str(entry.get("shared", {}).get(name, "")).partition(":")
+            source, _, tensor = str((entry.get("shared") or {}).get(name, "")).partition(":")
             own = tensor or name.removeprefix(MODEL).removesuffix(HALF)
             if source:
                 shared[name] = self._shared(path, source, own, stored)
