@@ -245,3 +245,19 @@ def test_a_cache_that_may_only_be_read_stops_no_caption(
     ended = seesay("caption", "photo.png", "--beam", "1")
     assert ended.code == 0
     assert ended.out
+
+
+@pytest.mark.parametrize("closing", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_a_shell_has_closed_are_no_error(place: Path, closing: str) -> None:
+    line = f"{sys.executable} -m seesay models {closing}"
+    ended = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_terminal_of_another_alphabet_shows_what_it_can(place: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "seesay", "explain", "photo.png", "a café", "-m", "dvsa"],
+        capture_output=True, check=False, env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+    )  # fmt: skip
+    assert (ended.returncode, b"Traceback" in ended.stderr) == (0, False)
+    assert b"caf\\xe9" in ended.stdout

@@ -1,6 +1,7 @@
 """The command line: `seesay COMMAND …`. Commands import what is heavy only when they run."""
 
 import errno
+import io
 import os
 import sys
 from contextlib import suppress
@@ -79,6 +80,7 @@ for each in (app, library.app, data.app):
 
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line; a `SeesayError` is printed without a traceback and ends with exit code 2."""
+    _prepare_output()
     try:
         _check_lengths(sys.argv[1:] if arguments is None else arguments)
         try:
@@ -112,6 +114,23 @@ def run(arguments: list[str] | None = None) -> None:
             raise
         typer.echo("seesay: there is not enough memory for that", err=True)
         sys.exit(1)
+
+
+def _prepare_output() -> None:
+    """See to it that there is something to print to, and that it takes every letter.
+
+    Where a shell has closed a stream (`>&-`), the next file that is opened has its number, and whatever a library
+    prints goes into that file.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(number)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - as long as the process
+    for stream in (sys.stdout, sys.stderr):  # a terminal of another alphabet
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 _NOBODY_READS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # what is printed goes to a closed pipe or a full disk
