@@ -44,10 +44,20 @@ class Session:
     session: "onnxruntime.InferenceSession"
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    path: Path
 
     def __call__(self, arrays: Arrays) -> list[NDArray[Any]]:
-        """What the graph gives, in the order of its outputs; arrays that it does not ask for are left out."""
-        found: list[NDArray[Any]] = self.session.run(None, {name: arrays[name] for name in self.inputs})
+        """What the graph gives, in the order of its outputs; arrays that it does not ask for are left out.
+
+        Raises:
+            SeesayError: It asks for something that there is not, or cannot be computed.
+        """
+        if absent := [name for name in self.inputs if name not in arrays]:
+            raise SeesayError(f"the graph {self.path} asks for {', '.join(absent)}", allowed=arrays)
+        try:
+            found: list[NDArray[Any]] = self.session.run(None, {name: arrays[name] for name in self.inputs})
+        except Exception as error:  # as where it is opened
+            raise SeesayError(f"cannot compute the graph {self.path}: {str(error)[:300]}") from error
         return found
 
 
@@ -229,7 +239,7 @@ def open_session(path: Path, threads: int, shared: Arrays | None = None) -> Sess
     except Exception as error:  # ONNX Runtime has an exception of its own for every status, and none above them
         raise SeesayError(f"cannot open the graph {path}: {str(error)[:300]}", hint="seesay export") from error
     inputs, outputs = session.get_inputs(), session.get_outputs()
-    return Session(session, tuple(each.name for each in inputs), tuple(each.name for each in outputs))
+    return Session(session, tuple(each.name for each in inputs), tuple(each.name for each in outputs), path)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -73,6 +73,8 @@ class Network:
     def run(self, pixels: NDArray[np.uint8]) -> dict[str, Floats]:
         """`map` (n, h, w, C), `pooled` (n, D), and where the network has them `classes` and `lower`, of views."""
         session = self.session
+        if absent := {"map", "pooled"} - {*session.outputs}:
+            raise SeesayError(f"the network {self.folder} has no {', '.join(sorted(absent))}", hint="seesay export")
         return dict(zip(session.outputs, session({"pixels": pixels}), strict=True))
 
     def compute(self, images: Sequence[Image.Image], schemes: Sequence[str] = ()) -> Rows:
