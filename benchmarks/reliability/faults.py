@@ -200,6 +200,9 @@ def main() -> None:
     )
     arguments = parse_arguments(parser, "faults")
     rounds = json.loads(arguments.output.read_text())["rounds"] if arguments.output.exists() else []
+    if arguments.add:
+        _record(arguments, [*rounds, *json.loads(arguments.add.read_text())["rounds"]])
+        return
     until = time.monotonic() + 60 * arguments.minutes
     with tempfile.TemporaryDirectory(prefix="seesay-faults-") as root:
         made = Rounds(Path(root), arguments.photos, arguments.disk)
