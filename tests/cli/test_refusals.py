@@ -261,3 +261,60 @@ def test_a_terminal_of_another_alphabet_shows_what_it_can(place: Path) -> None:
     )  # fmt: skip
     assert (ended.returncode, b"Traceback" in ended.stderr) == (0, False)
     assert b"\\u2587" in ended.stdout  # a bar
+
+
+def test_an_ensemble_opens_files_only(seesay: Run, place: Path) -> None:
+    for name in ("pipe.png", "zero.png"):
+        assert "not a regular file" in refuse(seesay, "match", name, "a dog", "--ensemble", "shipped")
+
+
+def test_photos_to_learn_from_are_files(
+    seesay: Run, place: Path, colours_recipe: dict[str, Any], colours: Path
+) -> None:
+    import shutil
+
+    from seesay.training.recipe import Recipe
+
+    shutil.copytree(colours, place / "colours")
+    for number, target in enumerate(("pipe.png", "zero.png")):
+        (place / f"colours/images/red_{number}.png").unlink()
+        (place / f"colours/images/red_{number}.png").symlink_to(place / target)
+    (place / "recipe.toml").write_text(Recipe.from_dict(colours_recipe).to_toml().replace(str(colours), "colours"))
+    assert "not a regular file" in refuse(seesay, "train", "recipe.toml", "-o", "run")
+
+
+def test_queries_from_a_stream_without_end_are_refused(place: Path) -> None:
+    line = f"{sys.executable} -m seesay search - --no-index < /dev/zero"
+    ended = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    assert (ended.returncode, "too much came from stdin" in ended.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [("ground",), ("explain", "-m", "dvsa"), ("ground", "-m", "hmlstm"), ("identify",)],
+    ids=["g", "e", "h", "i"],
+)
+def test_words_of_any_length_are_drawn(seesay: Run, place: Path, line: tuple[str, ...]) -> None:
+    words = f"red {'x' * 19_000}"
+    photo_and_words = (words, "photo.png") if line[0] == "identify" else ("photo.png", words)
+    ended = seesay(*line, *photo_and_words, "-o", "drawn.png")
+    assert ended.code == 0, ended.err
+    with Image.open(place / "drawn.png") as drawn:
+        assert max(drawn.size) < 4000
+
+
+def test_a_lock_that_is_no_file_is_named(seesay: Run, indexed: Path, own_library: Path) -> None:
+    (own_library / "writer.lock").unlink(missing_ok=True)
+    os.mkfifo(own_library / "writer.lock")
+    assert "writer.lock is not a regular file" in refuse(seesay, "index", indexed)
+    assert seesay("search", "red", "--no-index").code == 0
+
+
+def test_what_reads_others_files_has_a_floor_without_known_flaws() -> None:
+    import tomllib
+
+    table = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    named = {re.split(r"[<>=\[]", each)[0]: each for each in table["dependencies"]}
+    assert named["pillow"] == "pillow>=13"
+    for name in ("onnxruntime", "safetensors", "tokenizers", "pathspec", "fastapi", "uvicorn"):
+        assert re.search(r">=\d", named[name]), named[name]
