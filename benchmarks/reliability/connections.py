@@ -54,7 +54,8 @@ def main() -> None:
             for name, (text, n) in kinds.items()
         }
         start = time.monotonic()
-        page, search = [], []
+        page: list[float] = []
+        search: list[float] = []
         dice = random.Random(0)
         while time.monotonic() < start + arguments.seconds:
             if len(page) < arguments.asked:

@@ -51,6 +51,13 @@ _SHAPE: dict[str, Any] = {
     "graphs": {"opset": int, "network": str, "outputs": list, "files": {_EVERY: _GRAPH}, "missing": {_EVERY: str}},
 }
 """What stands where in config.json, so far as it is looked at outside of the model: types, and tables of them."""
+_TYPES: dict[type, tuple[tuple[type, ...], str]] = {
+    dict: ((dict,), "a table"),
+    list: ((list,), "a list"),
+    str: ((str,), "a text"),
+    int: ((int,), "a number"),
+    float: ((int, float), "a number"),
+}
 
 
 @dataclass(frozen=True)
@@ -133,14 +140,15 @@ def read_about(folder: Path) -> Weights:
 
 def _check_shape(value: Any, shape: Any, where: str) -> None:
     """Refuse a value of another type than its place in config.json has; one that is null is none."""
-    wanted = dict if isinstance(shape, dict) else (int, float) if shape is float else shape
-    if value is not None and (not isinstance(value, wanted) or (isinstance(value, bool) and shape is not bool)):
-        name = {dict: "a table", list: "a list", str: "a text"}.get(wanted, "a number")
+    if value is None:
+        return
+    wanted, name = _TYPES[dict if isinstance(shape, dict) else shape]
+    if isinstance(value, bool) or not isinstance(value, wanted):
         raise SeesayError(f"{where} is {str(value)[:60]!r}", allowed=name)
-    if isinstance(shape, dict) and value is not None:
-        keys = value if _EVERY in shape else shape.keys() & value.keys()
-        for key in keys:
-            _check_shape(value[key], shape.get(key, shape.get(_EVERY)), f"{where}: {str(key)[:60]}")
+    if isinstance(shape, dict):
+        inner: dict[str, Any] = dict(value)
+        for key in inner if _EVERY in shape else shape.keys() & inner.keys():
+            _check_shape(inner[key], shape.get(key, shape.get(_EVERY)), f"{where}: {str(key)[:60]}")
 
 
 def weights_digest(folder: Path) -> str:
