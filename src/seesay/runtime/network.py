@@ -74,6 +74,8 @@ class Network:
     def run(self, pixels: NDArray[np.uint8]) -> dict[str, Floats]:
         """`map` (n, h, w, C), `pooled` (n, D), and where the network has them `classes` and `lower`, of views."""
         session = self.session
+        if absent := {"map", "pooled"} - {*session.outputs}:
+            raise SeesayError(f"the network {self.folder} has no {', '.join(sorted(absent))}", hint="seesay export")
         # One view after the other: its activations stay in the processor's cache, and take a fourth of the memory.
         each = [session({"pixels": pixels[place : place + 1]}) for place in range(len(pixels))]
         return {name: np.concatenate(rows) for name, rows in zip(session.outputs, zip(*each, strict=True), strict=True)}
