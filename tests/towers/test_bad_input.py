@@ -92,11 +92,6 @@ def test_a_siglip_that_chooses_its_size(folder: Path) -> None:
     refused(folder, "NaFlex", "siglip2-base-patch16-224")
 
 
-def test_an_image_tower_alone_is_an_eye(published: Callable[[str], Path], models_folder: Path) -> None:
-    error = refused(published("dinov2"), "reads no sentences")
-    assert "--set eye=" in (error.hint or "")
-
-
 def test_wrong_shapes(folder: Path) -> None:
     change(folder / "config.json", text_config__intermediate_size=200)
     refused(folder, "mlp.fc1", "(96, 64)", "(200, 64)")

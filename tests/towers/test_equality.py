@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from PIL import Image
 
+from seesay.catalogue.weights import find
 from seesay.images.features import FeatureSpec
 from seesay.images.tower import build_tower
 from seesay.images.views import preprocess
@@ -102,6 +103,7 @@ def test_an_added_model_answers_as_transformers_does(
 ) -> None:
     folder = published(family)
     assert add_model(folder).name == family
+    assert find(family).about["family"] == "tower"
     wanted = their_texts(folder, their_tokens(folder, captions)).numpy()
     graphs, own = Model(family), load(family)
     with torch.inference_mode():

@@ -173,7 +173,7 @@ def test_a_damaged_switch_is_named(added: Path, photos: Path, tmp_path: Path) ->
     run("index", str(photos))
     for text in ("{", "[]", '{"index": "../x"}', '{"index": 3}'):
         (tmp_path / "library" / "current.json").write_text(text)
-        with pytest.raises(SeesayError, match="current.json"):
+        with pytest.raises(SeesayError, match=r"current\.json"):
             Library()
 
 

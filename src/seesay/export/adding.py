@@ -9,7 +9,8 @@ import torch
 from safetensors import safe_open
 
 from seesay.errors import SeesayError
-from seesay.export.exporting import export_weights
+from seesay.export.exporting import SAMPLES, export_weights
+from seesay.export.network import export_network
 from seesay.images.features import FeatureSpec
 from seesay.images.tower import build_tower, check_tensors, fill
 from seesay.models.pretrained import save
@@ -17,6 +18,7 @@ from seesay.models.tower import Tower, TowerConfig
 from seesay.text.pieces import Pieces
 from seesay.towers.looking import Candidate
 from seesay.towers.text import TextTower
+from seesay.towers.vision import VisionTower
 
 LARGEST = 2 << 30
 """Bytes of a graph's file, by its format."""
@@ -63,6 +65,23 @@ def add_towers(candidate: Candidate, target: Path, *, precision: str, tell: Call
         table = export_weights(folder, precision=precision, model=model)
         folder.rename(target)
     return table
+
+
+def add_eye(candidate: Candidate, target: Path, *, precision: str, tell: Callable[[str], None]) -> None:
+    """Make a folder of an image tower alone: its graph, for models that look through it."""
+    published = candidate.published
+    with torch.device("meta"):
+        check_tensors(VisionTower(candidate.towers.vision), published, candidate.towers, ())
+    tell(f"reading {published.folder}")
+    backbone = build_tower(published, candidate.towers, candidate.view)
+    _check_size(backbone.network, precision)
+    spec = FeatureSpec("tower", weights=str(published.folder))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
+        folder = Path(scratch) / target.name
+        tell("writing its graph and comparing it with torch")
+        export_network(spec, backbone, folder, sorted(SAMPLES.glob("*.jpg")), precision)
+        folder.rename(target)
 
 
 def _scale(candidate: Candidate) -> tuple[float, float]:

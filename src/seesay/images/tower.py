@@ -4,6 +4,7 @@ A folder in the layout of `transformers` is read into torch. A folder that `sees
 tower's graph, which ONNX Runtime runs here as it does for people who search.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,11 +48,40 @@ def open_graph(path: Path) -> Callable[[NDArray[np.uint8]], list[NDArray[np.floa
     return lambda pixels: list(session.run(["map", "pooled"], {"pixels": pixels}))
 
 
+@register_network("pixels")
+class Pixels(Network):
+    """The photo itself, from -1 to 1, for towers that learn here: its map is the pixels, its vector their mean."""
+
+    size = 64
+
+    def find_weights(self) -> Path:
+        return Path(self.name)  # there are none
+
+    def digest_of(self, weights: Path) -> str:
+        return hashlib.sha256(self.name.encode()).hexdigest()
+
+    def build(self, weights: Path, size: int) -> Backbone:
+        middle = (127.5, 127.5, 127.5)
+        return Backbone(self.name, size, self.digest_of(weights), nn.Identity(), _Mean(), middle, middle)
+
+
+class _Mean(nn.Module):
+    def forward(self, pixels: Tensor) -> Tensor:
+        return pixels.mean((2, 3))
+
+
 @register_network("tower")
 class Tower(Network):
     """Any tower that `seesay.towers` reads."""
 
     takes_file = takes_graph = True
+
+    def no_weights(self) -> SeesayError:
+        return SeesayError(
+            "the tower that these features come from is not among the added ones",
+            allowed="the folder that it was published in",
+            hint="seesay models add FOLDER",
+        )
 
     def check_weights(self, weights: Path) -> Path:
         return _find_graph(weights) or open_published(weights).folder
@@ -66,6 +96,9 @@ class Tower(Network):
             if read_object(about).get("digest") == digest:
                 return about.parent
         return None
+
+    def graph_folder(self, weights: Path | None) -> Path | None:
+        return _find_graph(weights) if weights else None
 
     def own_view(self, weights: str) -> tuple[int, str]:
         if not weights:
@@ -87,6 +120,12 @@ class Tower(Network):
             )  # fmt: skip
         published = open_published(weights)
         return build_tower(published, read_config(published.config, str(weights / CONFIG)), _view(published), size)
+
+
+def find_tower(name: str | Path) -> Path:
+    """The folder of a tower: one that was added by name, or any."""
+    known = models_dir() / name if Path(name).name == str(name) else None
+    return known if known is not None and known.is_dir() else Path(name).expanduser()
 
 
 def build_tower(published: Published, towers: Towers, view: View, size: int = 0) -> TowerBackbone:

@@ -44,8 +44,40 @@ class TowerConfig:
     bias: float = 0.0
 
 
+class TextReader:
+    """Of models that read rows of a tower's tokens: sentences of like length go together."""
+
+    tokenizer: Tokenizer
+    view_dim: int
+
+    @property
+    def pieces(self) -> Pieces:
+        """The tokenizer."""
+        assert isinstance(self.tokenizer, Pieces)
+        return self.tokenizer
+
+    def text_inputs(self, sentences: Sequence[str]) -> dict[str, Tensor]:
+        """What `encode_inputs` takes: sentences as rows of numbers."""
+        return {"subwords": torch.from_numpy(self.pieces.rows(sentences)[0])}
+
+    def encode_inputs(self, subwords: Tensor) -> Tensor:
+        """What `encode_texts` gives, from `text_inputs`."""
+        raise NotImplementedError
+
+    def encode_texts(self, sentences: Sequence[str]) -> Tensor:
+        if not sentences:
+            return torch.zeros(0, self.view_dim)
+        # Sentences of like length go together, as rows of a causal tower are as long as the longest of them.
+        order = sorted(range(len(sentences)), key=lambda place: len(sentences[place]))
+        found = [
+            self.encode_inputs(**self.text_inputs([sentences[place] for place in order[start : start + N_READ]]))
+            for start in range(0, len(order), N_READ)
+        ]
+        return torch.cat(found)[torch.tensor(order).argsort()]
+
+
 @register_model("tower")
-class Tower(Matcher):
+class Tower(TextReader, Matcher):
     """Photos and sentences as unit vectors of one space."""
 
     is_embedding = True
@@ -72,12 +104,6 @@ class Tower(Matcher):
     def temperature(self) -> float:
         return 1 / self.config.scale
 
-    @property
-    def pieces(self) -> Pieces:
-        """The tokenizer."""
-        assert isinstance(self.tokenizer, Pieces)
-        return self.tokenizer
-
     def encode_images(self, features: Features) -> Tensor:
         return F.normalize(features.pooled, dim=1)
 
@@ -85,24 +111,8 @@ class Tower(Matcher):
         """Unit vectors of any regions, of the mean of the tower's places inside: (n, N, dim)."""
         return F.normalize(features.regions(boxes), dim=2)
 
-    def text_inputs(self, sentences: Sequence[str]) -> dict[str, Tensor]:
-        """What `encode_inputs` takes: sentences as rows of numbers."""
-        return {"subwords": torch.from_numpy(self.pieces.rows(sentences)[0])}
-
     def encode_inputs(self, subwords: Tensor) -> Tensor:
-        """What `encode_texts` gives, from `text_inputs`."""
         return F.normalize(self.text(subwords), dim=1)
-
-    def encode_texts(self, sentences: Sequence[str]) -> Tensor:
-        if not sentences:
-            return torch.zeros(0, self.config.dim)
-        # Sentences of like length go together, as rows of a causal tower are as long as the longest of them.
-        order = sorted(range(len(sentences)), key=lambda place: len(sentences[place]))
-        found = [
-            self.encode_inputs(**self.text_inputs([sentences[place] for place in order[start : start + N_READ]]))
-            for start in range(0, len(order), N_READ)
-        ]
-        return torch.cat(found)[torch.tensor(order).argsort()]
 
     def score(self, images: Tensor, texts: Tensor) -> Tensor:
         return images @ texts.T
