@@ -103,7 +103,7 @@ def test_a_clip_learned_here_goes_the_whole_way(
     config = {"dim": 16, "patch": 16, "width": 32, "n_layers": 2, "text_width": 32, "text_layers": 2, "heads": 2}
     table = {
         **colours_recipe, "model": "clip", "config": {**config, "n_subwords": 700, "longest": 12},
-        "features": {"backbone": "pixels", "size": 32}, "optimiser": {"rate": 0.005}, "stop": {"epochs": 40},
+        "features": {"backbone": "pixels", "size": 32}, "optimiser": {"rate": 0.001}, "stop": {"epochs": 40},
     }  # fmt: skip
     weights = run_recipe(Recipe.from_dict(table), tmp_path / "run")
     assert weights.figures["colours/dev"]["sum"] > 400

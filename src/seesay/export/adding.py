@@ -54,6 +54,7 @@ def add_towers(candidate: Candidate, target: Path, *, precision: str, tell: Call
     config = TowerConfig(towers.family, towers.text, towers.vision.dim, scale, bias)
     with torch.device("meta"):
         model = Tower(config, pieces, spec)
+    assert model.text is not None
     fill(model.text, published, towers, _TEXT)
     model.eval().requires_grad_(False)
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ from seesay.images.backbones import Backbone, Network, register_network
 from seesay.system.files import models_dir
 from seesay.towers.families import Towers, read_config
 from seesay.towers.folder import CONFIG, PREPROCESSOR, Published, open_published, read_object
+from seesay.towers.pair import VisionGraph, open_run, run_vision
 from seesay.towers.views import View, read_view
 from seesay.towers.vision import VisionTower
 
@@ -34,17 +35,12 @@ class TowerBackbone(Backbone):
         return found
 
 
-def open_graph(path: Path) -> Callable[[NDArray[np.uint8]], list[NDArray[np.float32]]]:
+def open_graph(folder: Path) -> Callable[[NDArray[np.uint8]], list[NDArray[np.float32]]]:
     """What runs a tower's graph: from pixels (n, H, W, 3) to its map and its vector."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # several threads each run the session on images of their own
-    options.log_severity_level = 4
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime has an exception of its own for every status
-        raise SeesayError(f"cannot open the graph {path}: {str(error)[:300]}") from error
+    session, about = open_run(folder / GRAPH), read_object(folder / ABOUT)
+    if "published" in about:
+        graph = VisionGraph.from_table(about["published"], str(folder / ABOUT))
+        return lambda pixels: run_vision(session, graph, pixels)
     return lambda pixels: list(session.run(["map", "pooled"], {"pixels": pixels}))
 
 
@@ -116,7 +112,7 @@ class Tower(Network):
             empty = nn.Identity()
             return Backbone(
                 self.name, size, self.digest_of(weights), empty, empty, nothing, nothing,
-                graph=open_graph(graph / GRAPH),
+                graph=open_graph(graph),
             )  # fmt: skip
         published = open_published(weights)
         return build_tower(published, read_config(published.config, str(weights / CONFIG)), _view(published), size)

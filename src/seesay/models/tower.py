@@ -6,6 +6,9 @@ text tower is the model. `seesay models add` makes weights of this family of a f
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +21,7 @@ from seesay.models.registry import register_model
 from seesay.system.tables import key
 from seesay.text.pieces import Pieces
 from seesay.text.tokenizer import Tokenizer
+from seesay.towers.pair import open_run, run_text
 from seesay.towers.shapes import WIDEST, TextShape
 from seesay.towers.text import TextTower
 
@@ -35,6 +39,7 @@ class TowerConfig:
         text: The shape of the text tower.
         scale: What cosines were multiplied by in the loss.
         bias: What was added to them (SigLIP).
+        pair: Whether they are a published pair of ONNX files, which is run as it is.
     """
 
     published: str
@@ -42,6 +47,7 @@ class TowerConfig:
     dim: int = field(metadata={"at_least": 1, "at_most": WIDEST})
     scale: float = key(100.0, above=0)
     bias: float = 0.0
+    pair: bool = False
 
 
 class TextReader:
@@ -98,7 +104,9 @@ class Tower(TextReader, Matcher):
 
     def __init__(self, config: TowerConfig, tokenizer: Tokenizer, features: FeatureSpec) -> None:
         super().__init__(config, tokenizer, features)
-        self.text = TextTower(config.text)
+        self.text = None if config.pair else TextTower(config.text)
+        if config.pair:
+            self.register_buffer("digests", torch.zeros(64, dtype=torch.uint8))
 
     @property
     def temperature(self) -> float:
@@ -112,7 +120,21 @@ class Tower(TextReader, Matcher):
         return F.normalize(features.regions(boxes), dim=2)
 
     def encode_inputs(self, subwords: Tensor) -> Tensor:
+        assert self.text is not None
         return F.normalize(self.text(subwords), dim=1)
+
+    def encode_texts(self, sentences: Sequence[str]) -> Tensor:
+        if not self.config.pair or not sentences:
+            return super().encode_texts(sentences)
+        rows = [self.pieces.rows(sentences[start : start + N_READ]) for start in range(0, len(sentences), N_READ)]
+        return torch.from_numpy(np.concatenate([run_text(*self._published, *each) for each in rows]))
+
+    @cached_property
+    def _published(self) -> tuple[Any, str]:
+        """The session of a published text graph, and its output."""
+        assert self.weights is not None
+        entry = self.weights.about["graphs"]["files"]["texts"]
+        return open_run(self.weights.folder / Path(entry["file"]).name), str(entry["published"]["output"])
 
     def score(self, images: Tensor, texts: Tensor) -> Tensor:
         return images @ texts.T

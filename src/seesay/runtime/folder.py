@@ -41,12 +41,13 @@ Arrays = Mapping[str, NDArray[Any]]
 class Session:
     """An opened graph."""
 
-    session: "onnxruntime.InferenceSession"
+    session: "onnxruntime.InferenceSession | None"
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
     def __call__(self, arrays: Arrays) -> list[NDArray[Any]]:
         """What the graph gives, in the order of its outputs; arrays that it does not ask for are left out."""
+        assert self.session is not None
         found: list[NDArray[Any]] = self.session.run(None, {name: arrays[name] for name in self.inputs})
         return found
 
@@ -112,10 +113,23 @@ class GraphFolder:
             if graph not in self.names:
                 why = self.table.get("missing", {}).get(graph, f"{self.weights.about['family']} has none")
                 raise SeesayError(f"{self.weights.name} has no graph {graph!r}: {why}", allowed=self.names)
-            path = inside(self.folder, str(self.table["files"][graph].get("file", "")), self.origin)
-            shared = self._check(path, self.table["files"][graph])
+            entry = self.table["files"][graph]
+            if "published" in entry:
+                self._sessions[graph] = self._open_published(entry)
+                return self._sessions[graph]
+            path = inside(self.folder, str(entry.get("file", "")), self.origin)
+            shared = self._check(path, entry)
             self._sessions[graph] = open_session(path, self.threads, shared)
         return self._sessions[graph]
+
+    def _open_published(self, entry: Mapping[str, Any]) -> Session:
+        """A graph of somebody else's, or what a pair of such needs none for."""
+        from seesay.runtime.pairs import open_computed
+
+        path = inside(self.folder, str(entry["file"]), self.origin) if "file" in entry else None
+        if path is not None and file_digest(path) != entry.get("digest"):
+            raise SeesayError(f"the graph {path} is not the one that was added", hint="seesay models add FOLDER")
+        return open_computed(path, entry["published"], self.threads)
 
     def _check(self, path: Path, entry: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         """Refuse a graph that is not the one that was written; give the tensors that are those of source weights."""

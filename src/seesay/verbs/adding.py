@@ -34,7 +34,8 @@ def add_model(
     """Make weights of a folder in the layout of `transformers`; the folder itself is only read.
 
     Args:
-        folder: With config.json, model.safetensors, preprocessor_config.json and tokenizer.json.
+        folder: With config.json, preprocessor_config.json, tokenizer.json, and model.safetensors or, in place of that,
+            the ONNX files vision_model.onnx and text_model.onnx.
         name: What the weights are called from then on; by default as the folder.
         precision: Of the image tower: `fp32`, or `fp16`, half the size on disk.
         tell: Called with what is being done.
@@ -45,6 +46,11 @@ def add_model(
     folder = folder.expanduser().resolve()
     target = _target(name or folder.name)
     candidate = look_at(folder)
+    if candidate.pair:
+        from seesay.runtime.pairs import add_pair
+
+        add_pair(candidate, candidate.pair, target, tell)
+        return Added(target.name, target, _finish(target, tell))
     require("towers", purpose="adding towers from safetensors")
     from seesay.export.adding import add_eye, add_towers
 
