@@ -1,88 +1,150 @@
-"""How far the probabilities of search can be trusted: predicted and observed, on test photos.
+"""How far percentages can be believed: what is shown, beside the share of people who said yes.
 
-The curves are those that `seesay tune --only calibration` has chosen on dev. A split of Flickr8K stands for a library:
-every photo is paired with noun phrases and sentences that people wrote about the photos, and fits a query where its
-describers said every content word of it.
+The curves are those that `seesay tune --only calibration` fitted to one part of people's judgements of Flickr8K's test
+photos (`fit`); here is the other part (`report`), which shares neither photos nor sentences with it. Search is asked
+through a library of all test photos, as a person would; `match` and `identify` are asked for each pair.
 
-    SEESAY_DATA=… python -m benchmarks.quality.calibration [vse] [--later dvsa mrnn]
+    SEESAY_DATA=… python -m benchmarks.quality.calibration
 
-With later stages the blend of the last one is judged, and the average precision is told before and after them: how well
-photos that fit stand before those that do not. `--later` without a name judges the first stage alone.
+For noun phrases and single words nobody was asked. There the people who described the test photos stand for them: of
+what fits, they say every word in a measured share c of the cases, so what they say of photos, divided by c, is what is
+observed (`seesay.training.finishing.calibration`); the photo that a phrase was written about does not count.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.recording import parse_arguments, record
 from seesay import data
-from seesay.catalogue.weights import find, tuned_table
+from seesay.catalogue.weights import calibration_of, find
+from seesay.data.collection import Collection
+from seesay.library import Library
 from seesay.library.ranking.calibration import WORDS
 from seesay.models.pretrained import load
-from seesay.settings.calibration import Calibration
+from seesay.settings.calibration import MOST_IN_A_PHRASE, Calibration
 from seesay.text.function_words import content_words
-from seesay.training.finishing.calibration import Queries, gather_queries, precisions
-from seesay.training.finishing.scores import Scores, best, read_blend, score_texts
+from seesay.training.finishing.calibration import Queries, gather_queries, judge, read_part
+from seesay.training.finishing.scores import score_texts
 
-BINS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
+BINS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
+N_PHRASES = 500
+BEFORE = Calibration(6.739, 3.0245, -2.8441, -2.0978, 0.8)
+"""The curve of `eye` that was fitted on dev to whether describers say every word, which is not whether a photo fits."""
+Floats = NDArray[np.float64]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("model", nargs="?", default="vse")
-    parser.add_argument("--later", nargs="*", default=["dvsa", "mrnn"], help="weights of later stages, if any")
+    parser.add_argument("--identifier", default="identifier")
     arguments = parse_arguments(parser, "calibration")
-    curve = curve_of(arguments.model, arguments.later)
-    gathered = {split: gather(arguments.model, arguments.later, split) for split in ("dev", "test")}
-    precision = {split: precisions(stages, queries) for split, (queries, stages) in gathered.items()}
-    print(f"average precision: {precision}")
-    queries, stages = gathered["test"]
-    probabilities = curve.probability(stages["all"], queries.n_words[:, None])
-    rows = judge(probabilities, queries.fits)
-    for row in rows:
-        print("  {from:.2f} – {to:.2f}   {predicted:.3f}   {observed:.3f}   {pairs:>9,}".format(**row))
-    words = {}
-    for (word, least), (_, most) in zip(WORDS, (("", 2.0), *WORDS), strict=False):
-        words[word] = round(float(queries.fits[(probabilities >= least) & (probabilities < most)].mean()), 4)
-    print(f"share that fits, by word: {words}")
+    flickr8k = data.load("flickr8k")
+    constant = float(read_part(data.locate("judgements"), flickr8k, "fit")[0].mean())
+    yes, photos, texts, pairs = read_part(data.locate("judgements"), flickr8k, "report")
+    test = flickr8k.split("test")
+    phrases = gather_queries(test, data.load("flickr30k_entities"), content_words).of_phrases()
+    with library_of(test) as library:
+        model = library.encoder.fingerprint.model
+        places = [[item.name for item in test.items].index(item.name) for item in photos.items]
+        found = {"search": search_all(library, texts, len(test))[:, places][pairs]}
+        asked = [place for place, n in enumerate(phrases.n_words) if n <= MOST_IN_A_PHRASE][:N_PHRASES]
+        shown = search_all(library, [phrases.texts[place] for place in asked], len(test))
+        library.encoder.__dict__["calibration"] = BEFORE  # as if the weights had it
+        found["search, fitted to describers' words"] = search_all(library, texts, len(test))[:, places][pairs]
+    n_words = np.array([len(content_words(texts[row])) for row in pairs[0]])
+    for command, name in (("match", model), ("identify", arguments.identifier)):
+        curve = calibration_of(find(name))
+        if curve is not None:
+            scores = score_texts(load(name), photos, texts)[pairs]
+            found[command] = curve.probability(scores, n_words)
+    judged = {name: {**judge(own, yes, constant), "reliability": reliability(own, yes)} for name, own in found.items()}
+    for name, row in judged.items():
+        print(name, row)
+    told = judge_phrases(shown, phrases, asked)
+    print(f"phrases: {told}")
     record(
-        arguments, ("torch", "numpy"), model=arguments.model, later=arguments.later,
-        fitted_on="flickr8k/dev", judged_on="flickr8k/test", average_precision=precision,
-        n_queries=len(queries.texts), calibration=curve.to_table(), reliability=rows, share_that_fits=words,
+        arguments, ("torch", "numpy"), model=model, identifier=arguments.identifier, judgements="judgements",
+        fitted_on="fit", judged_on="report", pairs=len(yes), yes=round(float(yes.mean()), 4), judged=judged,
+        by_word=by_word(found["search"], yes), phrases=told,
     )  # fmt: skip
 
 
-def curve_of(first: str, later: Sequence[str]) -> Calibration:
-    """The curve that search uses after some stages."""
-    weights = find(later[-1] if later else first)
-    table = tuned_table(weights, "cascade.calibration" if later else "calibration")
-    return Calibration.from_table(table, str(weights.folder / "config.json"))
+@contextmanager
+def library_of(collection: Collection) -> Iterator[Library]:
+    """A library of photos, each under its place in the collection."""
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "photos"
+        folder.mkdir()
+        for place, path in enumerate(collection.images):
+            (folder / f"{place}{path.suffix}").symlink_to(path.resolve())
+        with Library(Path(temporary) / "library") as library:
+            library.index(folder)
+            yield library
 
 
-def gather(first: str, later: Sequence[str], split: str) -> tuple[Queries, dict[str, Scores]]:
-    """The queries of a split, and the scores of the first stage and of all."""
-    photos = data.load("flickr8k").split(split)
-    queries = gather_queries(photos, data.load("flickr30k_entities"), content_words)
-    scores = cosines = score_texts(load(first), photos, queries.texts)
-    for name in later:
-        blend = read_blend(name)
-        own = score_texts(load(name), photos, queries.texts, among=best(scores, blend.k))
-        scores = blend.blend(scores, own)
-    return queries, {"first": cosines, "all": scores}
+def search_all(library: Library, texts: Sequence[str], n_photos: int) -> Floats:
+    """The score that search shows for every photo: (n_texts, n_photos); copies have that of the photo they are of."""
+    scores = np.zeros((len(texts), n_photos))
+    for row, text in enumerate(texts):
+        for result in library.search(text, top=n_photos):
+            for photo in (result.photo, *result.copies):
+                scores[row, int(photo.path.stem)] = result.score
+    return scores
 
 
-def judge(probabilities: np.ndarray, fits: np.ndarray) -> list[dict[str, float]]:
+def reliability(predicted: Floats, observed: Floats) -> list[dict[str, float]]:
     """Predicted and observed, over intervals of the probability."""
     rows = []
     for low, high in pairwise(BINS):
-        inside = (probabilities >= low) & (probabilities < high)
+        inside = (predicted >= low) & (predicted < high)
         if inside.any():
-            predicted, observed = float(probabilities[inside].mean()), float(fits[inside].mean())
-            row = {"from": low, "to": high, "predicted": round(predicted, 4), "observed": round(observed, 4)}
-            rows.append({**row, "pairs": int(inside.sum())})
+            means = {"predicted": float(predicted[inside].mean()), "observed": float(observed[inside].mean())}
+            rows.append(
+                {"from": low, "to": high, **{k: round(v, 4) for k, v in means.items()}, "pairs": int(inside.sum())}
+            )
     return rows
+
+
+def by_word(predicted: Floats, observed: Floats) -> dict[str, dict[str, float]]:
+    """The share of yes among what is called likely, maybe and unlikely."""
+    found = {}
+    for (word, least), (_, most) in zip(WORDS, (("", 2.0), *WORDS), strict=False):
+        inside = (predicted >= least) & (predicted < most)
+        found[word] = {"observed": round(float(observed[inside].mean()), 4), "pairs": int(inside.sum())}
+    return found
+
+
+def judge_phrases(shown: Floats, phrases: Queries, asked: Sequence[int]) -> Mapping[str, Any]:
+    """The same for phrases, by number of content words."""
+    rows = np.array(asked)
+    foreign = np.ones(shown.shape, bool)
+    foreign[np.arange(len(rows)), phrases.owners[rows]] = False
+    mentioned = phrases.mentioned()[rows]
+    told: dict[str, Any] = {}
+    for n in range(1, MOST_IN_A_PHRASE + 1):
+        own = phrases.n_words[rows] == n
+        inside = foreign & own[:, None]
+        observed = (phrases.said[rows] / mentioned[:, None])[inside]
+        bins = reliability(shown[inside], observed)
+        known = shown[np.arange(len(rows)), phrases.owners[rows]][own]
+        total = sum(row["pairs"] for row in bins)
+        told[f"{n} content word{'s' if n > 1 else ''}"] = {
+            "queries": int(own.sum()),
+            "c": round(float(mentioned[own][0]), 4),
+            "calibration error": round(
+                sum(row["pairs"] * abs(row["predicted"] - row["observed"]) for row in bins) / total, 4
+            ),
+            "mean of the photos they were written about": round(float(known.mean()), 4),
+            "reliability": bins,
+        }
+    return told
 
 
 if __name__ == "__main__":

@@ -1,149 +1,240 @@
-"""Kill an indexer at random moments, or fill its disk, and compare what it finishes later with an undisturbed library.
+"""Interrupt what seesay does at random moments, and compare what it finishes later with an undisturbed run.
 
-`--disk DIR` names a small file system that is filled while photos are indexed, such as one made by
-`mount -t tmpfs -o size=3m tmpfs DIR`. Every round adds a line to the record: `--rounds` more are run each time.
+kill     the process is killed up to three times, at any moment of its time (`benchmarks.reliability.scenarios`)
+disk     the disk has little room, and gets more: `--disk DIR` names a small file system, such as one made by
+         `mount -t tmpfs -o size=40m tmpfs DIR`
+damage   the file of a finished library is cut, or bytes of it are changed; `seesay library repair` or `rebuild`
+changes  photos are changed, added, renamed and removed while they are indexed
+
+Records accumulate: `--rounds` more are run each time, with the seed that is next, until `--minutes` are over.
 """
 
-import hashlib
 import json
 import os
 import random
+import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from argparse import ArgumentParser
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
 from benchmarks.recording import parse_arguments, record
+from benchmarks.reliability.scenarios import (
+    Digests,
+    Scenario,
+    library_digests,
+    make_photos,
+    make_scenarios,
+)
 
-TABLES = {
-    "photos": "SELECT p.path, p.size, c.digest FROM photos p JOIN contents c ON c.id = p.content ORDER BY 1",
-    "vectors": "SELECT c.digest, v.vector FROM vectors v JOIN contents c ON c.id = v.content ORDER BY 1",
-    "views": "SELECT c.digest, v.stage, v.vector FROM views v JOIN contents c ON c.id = v.content ORDER BY 1, 2",
-    "thumbnails": "SELECT c.digest, t.jpeg FROM thumbnails t JOIN contents c ON c.id = t.content ORDER BY 1",
-    "tags": "SELECT c.digest, t.class, t.probability FROM tags t JOIN contents c ON c.id = t.content ORDER BY 1, 2",
-    "failures": "SELECT path, reason FROM failures ORDER BY 1",
-}
-
-
-def make_photos(folder: Path, n: int) -> None:
-    """Photos of noise, all different, one of them broken."""
-    folder.mkdir(parents=True)
-    for number in range(n):
-        noise = Image.effect_noise((320, 240), 30 + number % 60).convert("RGB")
-        noise.save(folder / f"{number:04}.jpg", quality=80)
-    (folder / "broken.jpg").write_bytes(b"\xff\xd8\xff" + bytes(99))
+KILLED = ("index", "serve", "clock", "migration", "train", "tune", "export")
 
 
-def digests(library: Path) -> dict[str, str]:
-    """What a library holds, table by table, whatever the order in which it came in."""
-    with sqlite3.connect(library / "library.db") as connection:
-        rows = {name: connection.execute(sql).fetchall() for name, sql in TABLES.items()}
-    connection.close()
-    return {name: hashlib.sha256(repr(found).encode()).hexdigest()[:16] for name, found in rows.items()}
+def finish(photos: Path, library: Path, workers: int = 1) -> tuple[int, str]:
+    """Index photos; gives the exit code and what was said."""
+    return _seesay("index", photos, "--library", library, "--workers", workers)
 
 
-def index(photos: Path, library: Path) -> "subprocess.Popen[bytes]":
-    line = [sys.executable, "-m", "seesay", "index", str(photos), "--library", str(library), "--workers", "1"]
-    return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+def _seesay(*arguments: object) -> tuple[int, str]:
+    line = [sys.executable, "-m", "seesay", *map(str, arguments)]
+    ended = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
+    return ended.returncode, ended.stdout + ended.stderr
 
 
-def finish(photos: Path, library: Path) -> tuple[int, str]:
-    ended = index(photos, library)
-    _, told = ended.communicate()
-    return ended.returncode, told.decode(errors="replace")
+class Rounds:
+    """Rounds of all kinds; what they are compared with is made when it is first needed."""
 
+    def __init__(self, root: Path, n_photos: int, disk: Path | None) -> None:
+        self.root, self.n_photos, self.disk = root, n_photos, disk
+        self.scenarios = make_scenarios(root, n_photos)
+        self.photos = root / "photos"
+        self._known: dict[str, tuple[Digests, float]] = {}
 
-def count_photos(library: Path) -> int:
-    """How many photos a library holds that may not have come as far as its tables."""
-    if not (library / "library.db").exists():
-        return 0
-    connection = sqlite3.connect(library / "library.db")
-    try:
-        return int(connection.execute("SELECT count(*) FROM photos").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
-    finally:
-        connection.close()
+    def undisturbed(self, name: str) -> tuple[Digests, float]:
+        """What a scenario leaves where nothing disturbs it, and how many seconds that takes."""
+        if name not in self._known:
+            place = self.root / f"undisturbed-{name}"
+            scenario = self.scenarios[name]
+            scenario.prepare(place)
+            start = time.monotonic()
+            code, told = scenario.finish(place)
+            seconds = time.monotonic() - start
+            if "Traceback" in told or code not in (0, 1):  # 1: a photo is broken on purpose
+                raise SystemExit(f"{name} ends with {code}: {told[-500:]}")
+            self._known[name] = scenario.digests(place), seconds
+        return self._known[name]
 
+    def kill(self, name: str, dice: random.Random) -> dict[str, Any]:
+        """Kill it up to three times, then let it finish."""
+        expected, seconds = self.undisturbed(name)
+        scenario, place = self.scenarios[name], self.root / f"place-{dice.randrange(10**9)}"
+        moments: list[float] = []
+        while not moments:  # it may have been faster than the one before
+            shutil.rmtree(place, ignore_errors=True)
+            scenario.prepare(place)
+            for _ in range(dice.randint(1, 3)):
+                running, moment = scenario.start(place), dice.uniform(0.05, 1.0) * seconds
+                try:
+                    running.wait(moment)
+                except subprocess.TimeoutExpired:
+                    running.send_signal(signal.SIGKILL)
+                    moments.append(round(moment, 2))
+                running.communicate()
+        return {"kind": f"kill {name}", "moments": moments, **self._judge(scenario, place, expected, "")}
 
-def kill_round(
-    photos: Path, library: Path, whole: dict[str, str], n_photos: int, dice: random.Random
-) -> dict[str, Any]:
-    """Kill the indexer up to three times, then let it finish."""
-    n_written = []
-    for _ in range(dice.randint(1, 3)):
-        running, wanted = index(photos, library), dice.randrange(n_photos)
-        # By what is written and not by the clock: a busy machine takes its time before the first photo.
-        while running.poll() is None and count_photos(library) <= wanted:
-            time.sleep(dice.uniform(0.0, 0.05))
-        if running.poll() is None:
-            running.send_signal(signal.SIGKILL)
-            n_written.append(count_photos(library))
-        running.communicate()
-    code, told = finish(photos, library)
-    found = digests(library)
-    same = {name: found[name] == whole[name] for name in TABLES}
-    left = [path.name for path in library.iterdir() if path.suffix == ".partial"]
-    return {"kind": "kill", "photos_at_kill": n_written, "code": code, "equal": all(same.values()),
-            "differs": [name for name, is_same in same.items() if not is_same], "left_behind": left,
-            "traceback": "Traceback" in told}  # fmt: skip
+    def fill(self, name: str, dice: random.Random) -> dict[str, Any]:
+        """Run it on a disk with little room, then make room and let it finish."""
+        assert self.disk is not None
+        expected, _ = self.undisturbed(name)
+        scenario, place = self.scenarios[name], self.disk / f"place-{dice.randrange(10**9)}"
+        scenario.prepare(place)
+        ballast = self.disk / "ballast"
+        used = sum(path.stat().st_size for path in (self.root / f"undisturbed-{name}").rglob("*") if path.is_file())
+        free = os.statvfs(self.disk).f_bavail * os.statvfs(self.disk).f_frsize
+        with ballast.open("wb") as file:
+            file.write(bytes(max(0, free - dice.randrange(4096, max(8192, used)))))
+        code, told = scenario.finish(place)
+        ballast.unlink()
+        found = {"kind": f"full disk {name}", "code_when_full": code, "told": told.strip().splitlines()[-2:]}
+        found |= self._judge(scenario, place, expected, told)
+        shutil.rmtree(place)
+        return found
 
+    def damage(self, dice: random.Random) -> dict[str, Any]:
+        """Cut or change the file of a finished library, then do what it says until it is well."""
+        expected, _ = self.undisturbed("index")
+        place = shutil.copytree(self.root / "undisturbed-index", self.root / f"place-{dice.randrange(10**9)}")
+        file = place / "library.db"
+        content = bytearray(file.read_bytes())
+        if cut := dice.random() < 0.4:
+            del content[dice.randrange(len(content)) :]
+        else:
+            for _ in range(dice.choice((1, 5, 50))):
+                content[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
+        file.write_bytes(content)
+        told = ""
+        for command in (
+            ("search", "a dog", "--no-index", "--library", place),
+            ("index", self.photos, "--library", place, "--workers", 1),
+            ("library", "repair", "--library", place, "--workers", 1),
+            ("index", self.photos, "--library", place, "--workers", 1),
+        ):
+            code, said = _seesay(*command)
+            told += said
+        repaired = code in (0, 1) and "damaged" not in said
+        if not repaired:
+            code, said = _seesay("library", "rebuild", self.photos, "--library", place, "--workers", 1)
+            told += said
+        found = {"kind": "damage", "cut": cut, "by": "repair" if repaired else "rebuild"}
+        return found | self._judge(self.scenarios["index"], place, expected, told)
 
-def disk_round(photos: Path, disk: Path, whole: dict[str, str], dice: random.Random) -> dict[str, Any]:
-    """Index on a disk with little room, then make room and let it finish."""
-    library = disk / f"library-{dice.randrange(10**9)}"
-    free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
-    ballast = disk / "ballast"
-    ballast.write_bytes(bytes(max(0, free - dice.randrange(20_000, 600_000))))
-    code_full, told_full = finish(photos, library)
-    ballast.unlink()
-    code, told = finish(photos, library)
-    found = digests(library)
-    for path in sorted(library.iterdir()):
-        path.unlink()
-    return {"kind": "full disk", "code_when_full": code_full, "code": code, "equal": found == whole,
-            "traceback": "Traceback" in told + told_full}  # fmt: skip
+    def change(self, dice: random.Random) -> dict[str, Any]:
+        """Change photos while they are indexed; the finished library equals one of what is there in the end."""
+        photos, place = self.root / f"changing-{dice.randrange(10**9)}", self.root / f"place-{dice.randrange(10**9)}"
+        make_photos(photos, self.n_photos, seed=dice.randrange(10**9))
+        running = threading.Event()
+        running.set()
+        changer = threading.Thread(target=self._change_photos, args=(photos, dice, running))
+        changer.start()
+        _, told = finish(photos, place)
+        running.clear()
+        changer.join()
+        scenario = Scenario(
+            lambda place: ["-m", "seesay", "index", str(photos), "--library", str(place)], library_digests
+        )
+        fresh = self.root / f"fresh-{place.name}"
+        scenario.finish(fresh)
+        return {"kind": "changes", **self._judge(scenario, place, library_digests(fresh), told)}
+
+    def _change_photos(self, photos: Path, dice: random.Random, running: threading.Event) -> None:
+        spare = self.root / f"spare-{photos.name}"
+        make_photos(spare, 10, seed=dice.randrange(10**9))
+        while running.is_set():
+            target, other = dice.choice(sorted(photos.glob("*.jpg"))), dice.choice(sorted(spare.glob("0*.jpg")))
+            act = dice.randrange(5)
+            if act == 0:
+                target.write_bytes(other.read_bytes())
+            elif act == 1:
+                target.unlink()
+            elif act == 2:
+                target.rename(photos / f"renamed-{dice.randrange(10**6)}.jpg")
+            elif act == 3:
+                (photos / f"new-{dice.randrange(10**6)}.jpg").write_bytes(
+                    other.read_bytes()[: dice.choice((900, 10**7))]
+                )
+            else:
+                with target.open("ab") as file:
+                    file.write(b"more")
+            time.sleep(dice.uniform(0.0, 0.2))
+
+    def _judge(self, scenario: Scenario, place: Path, expected: Digests, told: str) -> dict[str, Any]:
+        """Let a scenario finish, and compare."""
+        code, said = scenario.finish(place)
+        found = scenario.digests(place)
+        differs = [name for name in expected | found if expected.get(name) != found.get(name)]
+        left = [
+            path.name for path in place.rglob("*") if path.name.endswith(".partial") or path.name.startswith(".tmp")
+        ]
+        return {"code": code, "equal": not differs, "differs": differs, "left_behind": left,
+                "traceback": "Traceback" in told + said}  # fmt: skip
 
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kind", choices=["kill", "disk", "damage", "changes"], default="kill")
+    parser.add_argument("--of", action="append", choices=KILLED, help="what is killed, or runs on a full disk, in turn")
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--photos", type=int, default=60)
+    parser.add_argument("--photos", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--disk", type=Path, help="a small file system to be filled")
     arguments = parse_arguments(parser, "faults")
-    earlier = json.loads(arguments.output.read_text())["rounds"] if arguments.output.exists() else []
+    rounds = json.loads(arguments.output.read_text())["rounds"] if arguments.output.exists() else []
     until = time.monotonic() + 60 * arguments.minutes
-    dice = random.Random(arguments.seed + len(earlier))
-    rounds = [*earlier]
     with tempfile.TemporaryDirectory(prefix="seesay-faults-") as root:
-        photos, whole = Path(root, "photos"), Path(root, "whole")
-        make_photos(photos, arguments.photos)
-        start = time.monotonic()
-        finish(photos, whole)
-        longest = time.monotonic() - start
-        expected = digests(whole)
+        made = Rounds(Path(root), arguments.photos, arguments.disk)
+        acts: dict[str, Callable[[str, random.Random], dict[str, Any]]] = {
+            "kill": made.kill,
+            "disk": made.fill,
+            "damage": lambda _, dice: made.damage(dice),
+            "changes": lambda _, dice: made.change(dice),
+        }
         for number in range(arguments.rounds):
             if time.monotonic() > until:
                 break
-            if arguments.disk is not None:
-                rounds.append(disk_round(photos, arguments.disk, expected, dice))
-            else:
-                rounds.append(kill_round(photos, Path(root, f"library-{number}"), expected, arguments.photos, dice))
-            print(json.dumps(rounds[-1]))
+            seed, start = arguments.seed + len(rounds), time.monotonic()
+            name = (arguments.of or ["index"])[number % len(arguments.of or ["index"])]
+            found = acts[arguments.kind](name, random.Random(seed))
+            seconds, date = round(time.monotonic() - start, 1), datetime.now(UTC).isoformat(timespec="seconds")
+            rounds.append({**found, "seed": seed, "seconds": seconds, "date": date})
+            print(json.dumps(rounds[-1]), flush=True)
+            for place in Path(root).glob("*-*[0-9]"):
+                shutil.rmtree(place, ignore_errors=True)
+            _record(arguments, rounds)
+
+
+def _record(arguments: Any, rounds: list[dict[str, Any]]) -> None:
+    by_kind: dict[str, dict[str, int]] = {}
+    for each in rounds:
+        known = by_kind.setdefault(
+            each["kind"], {"rounds": 0, "kills": 0, "equal": 0, "tracebacks": 0, "left_behind": 0}
+        )
+        known["rounds"] += 1
+        known["kills"] += len(each.get("moments", ()))
+        known["equal"] += each["equal"]
+        known["tracebacks"] += each["traceback"]
+        known["left_behind"] += len(each["left_behind"])
     record(
-        arguments, ("numpy",), n_photos=arguments.photos, seconds_uninterrupted=round(longest, 1),
-        n_kills=sum(len(each.get("photos_at_kill", ())) for each in rounds), n_rounds=len(rounds),
-        n_equal=sum(each["equal"] for each in rounds), n_tracebacks=sum(each["traceback"] for each in rounds),
-        rounds=rounds,
+        arguments, ("numpy", "onnxruntime"), n_photos=arguments.photos, n_rounds=len(rounds),
+        n_kills=sum(known["kills"] for known in by_kind.values()), n_equal=sum(each["equal"] for each in rounds),
+        n_tracebacks=sum(each["traceback"] for each in rounds), kinds=by_kind, rounds=rounds,
     )  # fmt: skip
 
 

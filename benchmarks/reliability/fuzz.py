@@ -1,145 +1,33 @@
 """Search for bytes that a reader neither understands nor refuses in a sentence.
 
-Each target has a corpus of files that are right; a case is one of them with bytes changed, cut, doubled or joined. A
-`SeesayError` is an answer; any other exception is a finding, and so is a case that takes more than ten seconds.
+Each target (`benchmarks.reliability.targets`) has a corpus of files that are right; a case is one of them, changed. A
+`SeesayError` is an answer; any other exception is a finding, a case of more than ten seconds is a hang, and so is the
+end of the process a crash. `atheris` looks for changes that reach code which no case has reached (`--changes guided`);
+without it changes are drawn at random.
+
+Records accumulate: `--minutes 5` adds five minutes to each target, with the seed that was next.
 """
 
 import json
+import os
 import random
-import sqlite3
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
-from argparse import ArgumentParser
-from collections.abc import Callable
-from contextlib import suppress
-from io import BytesIO
+from argparse import ArgumentParser, Namespace
+from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
 from benchmarks.recording import parse_arguments, record
+from benchmarks.reliability.targets import TARGETS, Read, close
 from seesay.errors import SeesayError
 
 SECONDS = 10.0
-Read = Callable[[bytes, Path], object]
-
-
-def _image(content: bytes, _: Path) -> object:
-    from seesay.images.io import open_image
-    from seesay.library.indexing.metadata import read_metadata
-
-    image = open_image(content, max_pixels=1_000_000)
-    return image.size, read_metadata(content)
-
-
-def _patterns(content: bytes, folder: Path) -> object:
-    from seesay.library.indexing.ignoring import is_left_out, read_ignore_file
-
-    (folder / ".seesayignore").write_bytes(content)
-    patterns = read_ignore_file(str(folder))
-    return is_left_out(f"{folder}/{'a' * 100}/b.png", [patterns], is_folder=False)
-
-
-def _captions(content: bytes, folder: Path) -> object:
-    from seesay import data
-
-    (folder / "captions.csv").write_bytes(content)
-    return data.load(folder / "captions.csv").fingerprint()
-
-
-def _coco(content: bytes, folder: Path) -> object:
-    from seesay import data
-
-    (folder / "captions.json").write_bytes(content)
-    return data.load(folder / "captions.json").fingerprint()
-
-
-def _weights(content: bytes, folder: Path) -> object:
-    from seesay.runtime.tensors import read_places
-
-    (folder / "model.safetensors").write_bytes(content)
-    return read_places(folder / "model.safetensors")
-
-
-def _recipe(content: bytes, folder: Path) -> object:
-    from seesay.training.recipe import read_recipe
-
-    (folder / "recipe.toml").write_bytes(content)
-    return read_recipe(folder / "recipe.toml")
-
-
-def _config(content: bytes, folder: Path) -> object:
-    from seesay.catalogue.weights import read_about
-
-    (folder / "config.json").write_bytes(content)
-    return read_about(folder)
-
-
-def _rows(content: bytes, folder: Path) -> object:
-    """Bytes in place of a value of every table of a library."""
-    from seesay.library.stores.sqlite import SqliteStore
-    from seesay.library.types import Filter
-
-    place = folder / "library"
-    store = SqliteStore(place)
-    store.close()
-    text = content.decode("utf-8", "replace")
-    with sqlite3.connect(place / "library.db") as connection:
-        connection.execute("PRAGMA foreign_keys = OFF")
-        for table in ("about", "folders", "photos", "contents", "vectors", "thumbnails", "tags", "failures"):
-            connection.execute(f"DELETE FROM {table}")
-        connection.execute("INSERT INTO about VALUES ('fingerprint', ?)", (text,))
-        connection.execute("INSERT INTO folders VALUES (?, ?)", (content, text))
-        connection.execute("INSERT INTO contents VALUES (1, ?, ?, 3, ?, ?)", (text, text, text, text))
-        connection.execute("INSERT INTO vectors VALUES (1, ?)", (content,))
-        connection.execute("INSERT INTO thumbnails VALUES (1, ?)", (text,))
-        connection.execute("INSERT INTO tags VALUES (1, 1, ?)", (text,))
-        connection.execute("INSERT INTO photos VALUES (1, ?, ?, 5, ?, 1)", (content, text, text))
-        connection.execute("INSERT INTO failures VALUES (?, 1, ?, ?, NULL)", (content, text, text))
-    connection.close()
-    store = SqliteStore(place)
-    try:
-        for ask in (
-            store.fingerprint, store.stages, store.folders, store.counts, store.failures,
-            lambda: store.latest(9, Filter()), lambda: store.photo(1), lambda: store.thumbnail(1),
-            lambda: store.tags([1]), lambda: store.vectors([1]), lambda: store.files(Path("/")),
-        ):  # fmt: skip
-            with suppress(SeesayError):
-                ask()
-    finally:
-        store.close()
-    return None
-
-
-def _pictures() -> list[bytes]:
-    made = []
-    for kind in ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP"):
-        file = BytesIO()
-        Image.effect_noise((12, 9), 60).convert("RGB").save(file, kind)
-        made.append(file.getvalue())
-    return made
-
-
-_HEADER = json.dumps({"a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}).encode()
-_COCO = {"images": [{"id": 1, "file_name": "a.jpg"}], "annotations": [{"id": 1, "image_id": 1, "caption": "a dog"}]}
-_RECIPE = (
-    b'name = "a"\nmodel = "vse"\nseed = 1\n[data]\nmin_count = 1\ntrain = [{source = "a"}]\ndev = {source = "a"}\n'
-    b"[optimiser]\nrate = 0.1\n[stop]\nepochs = 3\n"
-)
-_CONFIG = {"format": 1, "name": "a", "family": "vse", "config": {}, "features": {}, "vocabulary": "x"}
-
-TARGETS: dict[str, tuple[Read, list[bytes]]] = {
-    "image": (_image, _pictures()),
-    "patterns": (_patterns, [b"*.tif\n!cover.tif\n/a/**/b\n[a-z]?.png\n", b"*a" * 30 + b"b\n", b"**/" * 50 + b"x\n"]),
-    "captions": (_captions, [b'image,sentence,split\na.jpg,a dog,train\nb.jpg,"a, cat",test\n']),
-    "coco": (_coco, [json.dumps(_COCO).encode()]),
-    "weights": (_weights, [len(_HEADER).to_bytes(8, "little") + _HEADER + bytes(16)]),
-    "recipe": (_recipe, [_RECIPE]),
-    "config": (_config, [json.dumps(_CONFIG).encode()]),
-    "rows": (_rows, [b'{"model": "a", "weights": "b", "features": "c", "dim": 4}', b'["*.tif"]', b"12", b"/a/b.png"]),
-}
+_WORST = 20  # findings of a target that are kept
 
 
 def attempt(read: Read, content: bytes, folder: Path) -> str:
@@ -187,7 +75,110 @@ def change(corpus: list[bytes], dice: random.Random) -> bytes:
 _SPICES = (
     b"\0", b"\xff\xfe", b"[" * 3000, b'{"a":' * 3000, b"9" * 5000, b"-1", b"1e999", b"NaN", b"null", b"true", b'""',
     b"\n\n", b"\r", "\u202e".encode(), b"\x1b[31m", b"../../", b"**/", b"*" * 200, b"\xff" * 8, b"\x7f\xff\xff\xff",
+    b'"\\ud800"', b"&a;", b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"%00", b"Transfer-Encoding: chunked\r\n",
+    b"Content-Length: 99999999999\r\n", b"Expect: 100-continue\r\n", b"Upgrade: websocket\r\n", b"Host: evil\r\n",
 )  # fmt: skip
+
+
+class Slice:
+    """Some minutes with one target, and what they have found."""
+
+    def __init__(self, target: str, seconds: float, place: Path) -> None:
+        self.read = TARGETS[target].read
+        self.until, self.place = time.monotonic() + seconds, place
+        self.start, self.n_cases, self.findings = time.monotonic(), 0, list[dict[str, str]]()
+        self.folder = tempfile.TemporaryDirectory(prefix="seesay-fuzz-")
+
+    def try_one(self, content: bytes) -> None:
+        self.n_cases += 1
+        if fault := attempt(self.read, content, Path(self.folder.name)):
+            self.findings.append({"fault": fault, "content": content[:2000].hex()})
+        if time.monotonic() > self.until:
+            self.end()
+
+    def end(self) -> None:
+        """Write what was found, and end the process: atheris has no other end."""
+        seconds = round(time.monotonic() - self.start, 1)
+        self.place.write_text(json.dumps({"cases": self.n_cases, "seconds": seconds, "findings": self.findings}))
+        self.folder.cleanup()
+        close()
+        os._exit(0)
+
+
+def run_slice(target: str, seed: int, seconds: float, place: Path, corpus: Path | None) -> None:
+    """Fuzz in this process until its end."""
+    warnings.simplefilter("ignore")  # Pillow warns of every tag that it cannot read
+    files = TARGETS[target].corpus
+    if corpus is None:
+        dice, work = random.Random(f"{seed} {target}"), Slice(target, seconds, place)
+        while True:
+            work.try_one(change(files, dice))
+    import atheris
+
+    corpus.mkdir(parents=True, exist_ok=True)
+    for number, content in enumerate(files):
+        (corpus / f"right-{number}").write_bytes(content)
+    words = corpus.with_name(f"{target}.words")
+    words.write_text("".join('"' + "".join(f"\\x{byte:02x}" for byte in spice[:64]) + '"\n' for spice in _SPICES))
+    with atheris.instrument_imports(include=["seesay", "pathspec"]):
+        for module in _READERS:
+            __import__(module)
+    work = Slice(target, seconds, place)
+    options = [
+        f"-seed={seed + 1}",
+        f"-dict={words}",
+        "-timeout=60",
+        "-rss_limit_mb=4096",
+        "-max_len=20000",
+        "-verbosity=0",
+    ]
+    atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={corpus}/../{target}-", str(corpus)], work.try_one)
+    atheris.Fuzz()
+
+
+_READERS = (
+    "seesay.data", "seesay.images.io", "seesay.images.wholeness", "seesay.library.indexing.metadata",
+    "seesay.library.indexing.ignoring", "seesay.library.indexing.gitignore", "seesay.runtime.tensors",
+    "seesay.runtime.graph_file", "seesay.runtime.folder", "seesay.training.recipe", "seesay.text.vocabulary",
+    "seesay.library.stores.sqlite", "seesay.web.server", "seesay.web.app", "seesay.settings.calibration",
+)  # fmt: skip
+
+
+def add_slice(found: dict[str, Any], target: str, arguments: Namespace) -> None:
+    """Fuzz a target in a process of its own, and add what it met to what is known."""
+    known = found.setdefault(target, {"cases": 0, "crashes": 0, "hangs": 0, "seconds": 0.0, "findings": [], "runs": []})
+    seed = arguments.seed + len(known["runs"])
+    guided = arguments.changes == "guided"
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "found.json")
+        line = [sys.executable, "-m", "benchmarks.reliability.fuzz", "--slice", target, "--seed", str(seed)]
+        line += ["--minutes", str(arguments.minutes), "-o", str(place)]
+        line += ["--corpus", str((arguments.corpus / target).absolute())] if guided else []
+        ended = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
+        if place.exists():
+            made = json.loads(place.read_text())
+        else:  # the process itself has ended: a crash of native code, a hang, or too much memory
+            fault = f"the process ended with {ended.returncode}: {ended.stderr[-300:]}"
+            made = {"cases": 0, "seconds": 0.0, "findings": [{"fault": fault, "content": ""}]}
+    hangs = sum(finding["fault"] == "slow" for finding in made["findings"])
+    known["cases"] += made["cases"]
+    known["hangs"] += hangs
+    known["crashes"] += len(made["findings"]) - hangs
+    known["seconds"] = round(known["seconds"] + made["seconds"], 1)
+    known["findings"] = [*known["findings"], *made["findings"]][:_WORST]
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    known["runs"].append(
+        {"date": date, "seed": seed, "changes": arguments.changes, "cases": made["cases"], "seconds": made["seconds"]}
+    )
+    print(
+        target,
+        made["cases"],
+        "cases",
+        made["seconds"],
+        "s",
+        [each["fault"] for each in made["findings"][:3]],
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -195,23 +186,21 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=30, help="for each target")
     parser.add_argument("--only", action="append", choices=[*TARGETS], help="these targets")
     parser.add_argument("--seed", type=int, default=0)
+    guided = "guided" if find_spec("atheris") else "random"
+    parser.add_argument("--changes", choices=["guided", "random"], default=guided)
+    parser.add_argument("--corpus", type=Path, default=Path("runs/fuzz"), help="where cases that lead further are kept")
+    parser.add_argument("--slice", choices=[*TARGETS], help="this target, in this process")
     arguments = parse_arguments(parser, "fuzz")
-    warnings.simplefilter("ignore")  # Pillow warns of every tag that it cannot read
+    if arguments.slice:
+        corpus = arguments.corpus if "--corpus" in sys.argv else None
+        run_slice(arguments.slice, arguments.seed, 60 * arguments.minutes, arguments.output, corpus)
     found: dict[str, Any] = {}
+    if arguments.output.exists():
+        found = json.loads(arguments.output.read_text())["targets"]
     for target in arguments.only or TARGETS:
-        read, corpus = TARGETS[target]
-        dice, n_cases, findings = random.Random(f"{arguments.seed} {target}"), 0, []
-        until = time.monotonic() + 60 * arguments.minutes
-        with tempfile.TemporaryDirectory(prefix="seesay-fuzz-") as folder:
-            while time.monotonic() < until:
-                content = change(corpus, dice)
-                n_cases += 1
-                if fault := attempt(read, content, Path(folder)):
-                    findings.append({"fault": fault, "content": content[:300].hex()})
-        hangs = sum(finding["fault"] == "slow" for finding in findings)
-        found[target] = {"cases": n_cases, "crashes": len(findings) - hangs, "hangs": hangs, "findings": findings[:20]}
-        print(target, n_cases, "cases", len(findings), "findings", findings[:2])
-    record(arguments, ("pillow", "pathspec"), minutes=arguments.minutes, seed=arguments.seed, targets=found)
+        add_slice(found, target, arguments)
+        totals = {key: sum(each[key] for each in found.values()) for key in ("cases", "crashes", "hangs")}
+        record(arguments, ("pillow", "pathspec"), **totals, targets=found)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,15 @@
 """An hour of the server: clients that search, look and upload while photos are indexed. Errors, memory, latencies.
 
-The record has the share of errors, the latencies of each kind of request, and the slope of the server's memory with its
-standard error, from the first third on.
+The clients keep to a rate, so that the hour is one of use and not of load. The record has the errors, the latencies of
+each kind of request, and the slope of the server's memory with its standard error, from the first third on.
 """
 
 import json
+import os
 import random
 import re
+import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -17,12 +20,52 @@ import urllib.request
 from argparse import ArgumentParser
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from urllib.parse import urlsplit
 
 from benchmarks.recording import parse_arguments, record
-from benchmarks.reliability.faults import finish, make_photos
+from benchmarks.reliability.faults import finish
+from benchmarks.reliability.scenarios import make_photos
 
 QUERIES = ("a dog in the snow", "red car", "people at a table", "noise", "a boat on a lake", "night")
+KINDS = {"search": 8, "regions": 1, "thumbnail": 8, "picture": 2, "latest": 4, "status": 2, "upload": 1, "leave": 1}
+"""How often each kind of request is made; `leave` goes away in the middle of an upload."""
+
+
+class Clients:
+    """Visitors who come at a rate, and what they have met."""
+
+    def __init__(self, address: str, photo: bytes, n_photos: int, pause: float) -> None:
+        self.address, self.photo, self.n_photos, self.pause = address.rstrip("/"), photo, n_photos, pause
+        self.took: dict[str, list[float]] = defaultdict(list)
+        self.errors: list[str] = []
+
+    def visit(self, until: float, seed: int) -> None:
+        """One visitor, who goes on until the end."""
+        dice = random.Random(seed)
+        while time.monotonic() < until:
+            kind = dice.choices([*KINDS], [*KINDS.values()])[0]
+            number, query = dice.randint(1, self.n_photos), dice.choice(QUERIES).replace(" ", "+")
+            target = {
+                "search": f"/api/search?q={query}", "regions": f"/api/regions?q={query}", "latest": "/api/photos",
+                "thumbnail": f"/api/photos/{number}/thumbnail", "picture": f"/api/photos/{number}/picture?side=640",
+                "status": "/api/status",
+            }.get(kind, "/api/search")  # fmt: skip
+            start = time.monotonic()
+            try:
+                if kind == "leave":
+                    self._leave()
+                else:
+                    ask(self.address, target, self.photo if kind == "upload" else None)
+                self.took[kind].append(time.monotonic() - start)
+            except Exception as error:
+                self.errors.append(f"{kind}: {type(error).__name__} {error}"[:120])
+            time.sleep(dice.uniform(0, 2 * self.pause))
+
+    def _leave(self) -> None:
+        parts = urlsplit(self.address)
+        with socket.create_connection((parts.hostname or "", parts.port or 80), timeout=60) as connection:
+            head = f"POST /api/search HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: {len(self.photo)}\r\n\r\n"
+            connection.sendall(head.encode() + self.photo[: len(self.photo) // 2])
 
 
 def ask(address: str, target: str, body: bytes | None = None) -> bytes:
@@ -31,29 +74,16 @@ def ask(address: str, target: str, body: bytes | None = None) -> bytes:
     return content
 
 
-def visit(address: str, photo: bytes, until: float, seed: int, took: dict[str, list[float]], errors: list[str]) -> None:
-    """A client that goes on until the end."""
-    dice = random.Random(seed)
-    while time.monotonic() < until:
-        kind = dice.choices(("search", "thumbnail", "picture", "latest", "status", "upload"), (8, 8, 2, 4, 2, 1))[0]
-        number, query = dice.randint(1, 50), dice.choice(QUERIES).replace(" ", "+")
-        target = {
-            "search": f"/api/search?q={query}", "thumbnail": f"/api/photos/{number}/thumbnail",
-            "picture": f"/api/photos/{number}/picture?side=640", "latest": "/api/photos", "status": "/api/status",
-            "upload": "/api/search",
-        }[kind]  # fmt: skip
-        start = time.monotonic()
-        try:
-            ask(address, target, photo if kind == "upload" else None)
-            took[kind].append(time.monotonic() - start)
-        except Exception as error:
-            errors.append(f"{kind}: {type(error).__name__} {error}"[:120])
-
-
 def memory(process: int) -> float:
     """Megabytes that a process holds."""
     found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
     return int(found[1]) / 1024 if found else 0.0
+
+
+def cpu_seconds(process: int) -> float:
+    """Of a process, in all its threads."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def slope(points: list[tuple[float, float]]) -> tuple[float, float]:
@@ -67,54 +97,76 @@ def slope(points: list[tuple[float, float]]) -> tuple[float, float]:
     return b, (rest / (len(points) - 2) / spread) ** 0.5
 
 
+def summarise(took: dict[str, list[float]]) -> dict[str, dict[str, float]]:
+    """The latencies of each kind of request."""
+    found = {}
+    for kind, values in took.items():
+        cuts = statistics.quantiles(values, n=100) if len(values) > 1 else values * 99
+        found[kind] = {"n": len(values), **{f"p{p}_ms": round(1000 * cuts[p - 1], 1) for p in (50, 95, 99)}}
+    return found
+
+
 def main() -> None:
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--folder", type=Path, help="photos; by default as many as --photos are made of noise")
+    parser.add_argument("--library", type=Path, help="where the library is kept, to use it again")
     parser.add_argument("--photos", type=int, default=10_000)
     parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--rate", type=float, default=4.0, help="requests a second, of all clients together")
+    parser.add_argument("--arrivals", type=float, default=6.0, help="photos a minute that come in to be indexed")
     arguments = parse_arguments(parser, "soak")
-    took: dict[str, list[float]] = defaultdict(list)
-    errors: list[str] = []
+    points: list[tuple[float, float]] = []
+    loads = []
     with tempfile.TemporaryDirectory(prefix="seesay-soak-") as root:
-        photos, more, library = Path(root, "photos"), Path(root, "more"), Path(root, "library")
-        make_photos(photos, arguments.photos)
-        finish(photos, library)
-        make_photos(more, max(20, arguments.photos // 100))
-        line = [sys.executable, "-m", "seesay", "serve", str(more), "--library", str(library), "--port", "0"]
+        photos = arguments.folder or Path(root, "photos")
+        library, arriving, more = arguments.library or Path(root, "library"), Path(root, "arriving"), Path(root, "more")
+        if arguments.folder is None:
+            make_photos(photos, arguments.photos)
+        finish(photos, library, workers=0)
+        make_photos(more, int(arguments.arrivals * arguments.minutes) + 1)
+        arriving.mkdir()
+        line = [sys.executable, "-m", "seesay", "serve", str(arriving), "--library", str(library), "--port", "0"]
         server = subprocess.Popen([*line, "--every", "30"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert server.stdout is not None
         address = server.stdout.readline().strip()
+        before = json.loads(ask(address, "/api/status"))
         ask(address, "/api/search?q=warm")
-        start = time.monotonic()
+        start, busy = time.monotonic(), cpu_seconds(server.pid)
         until = start + 60 * arguments.minutes
-        photo = (photos / "0001.jpg").read_bytes()
-        clients = [
-            threading.Thread(target=visit, args=(address, photo, until, seed, took, errors))
-            for seed in range(arguments.clients)
-        ]
-        for client in clients:
-            client.start()
-        points: list[tuple[float, float]] = []
+        photo = next(path for path in sorted(photos.rglob("*.jpg")) if path.stat().st_size > 1000).read_bytes()
+        clients = Clients(address, photo, before["photos"], arguments.clients / arguments.rate)
+        visitors = [threading.Thread(target=clients.visit, args=(until, seed)) for seed in range(arguments.clients)]
+        for visitor in visitors:
+            visitor.start()
+        waiting = sorted(more.iterdir())
         while time.monotonic() < until:
             time.sleep(min(5.0, 60 * arguments.minutes / 20))
-            points.append(((time.monotonic() - start) / 60, memory(server.pid)))
-        for client in clients:
-            client.join()
+            passed = (time.monotonic() - start) / 60
+            while waiting and passed * arguments.arrivals > len(list(arriving.iterdir())):
+                shutil.move(waiting.pop(0), arriving)
+            points.append((passed, memory(server.pid)))
+            loads.append(os.getloadavg()[0])
+        for visitor in visitors:
+            visitor.join()
+        after = json.loads(ask(address, "/api/status"))
+        busy = cpu_seconds(server.pid) - busy
         server.terminate()
         _, told = server.communicate()
     rise, doubt = slope(points[len(points) // 3 :])
-    latencies: dict[str, Any] = {}
-    for kind, values in took.items():
-        cuts = statistics.quantiles(values, n=100) if len(values) > 1 else values * 99
-        latencies[kind] = {"n": len(values), **{f"p{p}_ms": round(1000 * cuts[p - 1], 1) for p in (50, 95, 99)}}
+    took, errors = clients.took, clients.errors
     record(
-        arguments, ("fastapi", "uvicorn"), minutes=arguments.minutes, n_photos=arguments.photos,
-        n_clients=arguments.clients, n_requests=sum(map(len, took.values())) + len(errors), n_errors=len(errors),
-        errors=errors[:20], latencies=latencies, tracebacks=told.count("Traceback"),
+        arguments, ("fastapi", "uvicorn", "onnxruntime"), minutes=arguments.minutes, n_photos=before["photos"],
+        n_clients=arguments.clients, rate=arguments.rate, n_indexed_meanwhile=after["photos"] - before["photos"],
+        n_requests=sum(map(len, took.values())) + len(errors), n_errors=len(errors), errors=errors[:20],
+        all_requests=summarise({"all": [second for values in took.values() for second in values]})["all"],
+        latencies=summarise(took), tracebacks=told.count("Traceback"),
+        server_cpu_share=round(busy / (60 * arguments.minutes), 3),
+        mean_load_of_machine=round(statistics.fmean(loads), 2),
         memory_mb={"first": round(points[0][1], 1), "last": round(points[-1][1], 1),
-                   "slope_per_minute": round(rise, 3), "standard_error": round(doubt, 3)},
+                   "slope_per_minute": round(rise, 4), "standard_error": round(doubt, 4)},
+        memory_by_minute=[[round(minute, 1), round(held, 1)] for minute, held in points[:: max(1, len(points) // 60)]],
     )  # fmt: skip
-    print(json.dumps(latencies))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 
 from seesay.catalogue.weights import find, tuned_table, weights_digest
 from seesay.models.hubness import read_hubness
+from seesay.training.finishing.steps import steps_for
 
 Call = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("in_colours_cache")
@@ -104,7 +105,7 @@ def test_an_ensemble_gets_a_folder_and_can_be_chosen_again(
     path.write_bytes(path.read_bytes() + b" ")
     refused = seesay("match", photo, "a red picture", "--ensemble", folder)
     assert refused.code == 2
-    assert "the table 'members' was chosen beside" in refused.err
+    assert "the table 'members' was chosen with" in refused.err
 
 
 def test_words_are_pruned_into_a_folder_of_their_own(seesay: Call, embedding: Path, tmp_path: Path) -> None:
@@ -115,6 +116,35 @@ def test_words_are_pruned_into_a_folder_of_their_own(seesay: Call, embedding: Pa
     refused = seesay("tune", embedding, "--only", "prune")
     assert refused.code == 2
     assert "--min-count 8 -o DIR" in refused.err
+
+
+def test_each_family_says_which_steps_it_can_use() -> None:
+    assert steps_for(find("vse")) == ["hubness", "calibration", "tags"]
+    assert steps_for(find("eye")) == ["vectors", "hubness", "calibration", "tags"]
+    assert steps_for(find("dvsa")) == ["cascade", "calibration", "grounding", "presence"]
+    assert steps_for(find("mrnn")) == ["cascade", "calibration", "captions", "confidence"]
+    assert steps_for(find("dvsa-captions")) == ["captions", "confidence"]  # it compares nothing, and is no stage
+    assert steps_for(find("ensemble")) == ["ensemble"]
+
+
+def test_own_data_without_boxes_is_tuned_as_far_as_it_goes(
+    seesay: Call, embedding: Path, aligner_run: Path, colours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEESAY_DATA", str(tmp_path))
+    ended = seesay("tune", embedding, "--data", colours, "--only", "calibration", "--dry-run")
+    assert ended.code == 0, ended.err
+    assert "without Flickr30k Entities, queries are whole sentences only" in ended.err
+    aligner = aligner_run / "weights"
+    ended = seesay("tune", aligner, "--data", colours, "--after", embedding, "--dry-run")
+    assert "grounding and presence are left out: they need the boxes of Flickr30k Entities" in ended.err
+    refused = seesay("tune", aligner, "--only", "grounding", "--data", colours, "--dry-run")
+    assert (refused.code, "flickr30k_entities" in refused.err) == (2, True)
+
+
+def test_weights_without_settings_are_refused(seesay: Call) -> None:
+    ended = seesay("tune", "identifier")
+    assert ended.code == 2
+    assert "identifier has no settings to tune" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -48,3 +48,10 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_names_tell_photos_and_their_numbers() -> None:
     assert [is_photo_name(name) for name in ("a.JPG", "a.jpeg", "a.txt", "jpg")] == [True, True, False, False]
     assert photo_id("2258277193_586949ec62.jpg.1") == "2258277193"
+
+
+@pytest.mark.parametrize(
+    "name", ["a\0b.jpg", "..\0/b.jpg", "/a\0.jpg", "a" * 5000, "/" + "a/" * 3000 + "b.jpg"], ids=range(5)
+)
+def test_a_name_that_no_file_can_have_is_not_found(tmp_path: Path, name: str) -> None:
+    assert Photos(tmp_path).find(name) is None

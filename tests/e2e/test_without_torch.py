@@ -25,7 +25,7 @@ class Absent:
 
 
 sys.meta_path.insert(0, Absent())
-from seesay.cli.main import run
+from seesay.cli.start import run
 
 for line in sys.stdin:
     out, err = io.StringIO(), io.StringIO()

@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,21 @@ def test_what_fails_in_the_middle_leaves_the_old_file_and_nothing_else(tmp_path:
     with pytest.raises(ZeroDivisionError):
         fail()
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "old")]
+
+
+def test_what_a_killed_writer_has_left_goes_with_the_next_start(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom seesay.system.files import replace_atomically\n"
+        "with replace_atomically(Path(sys.argv[1])) as temporary:\n"
+        "    temporary.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    for name in ("file[1].json", "other.json"):
+        assert subprocess.run([sys.executable, "-c", program, tmp_path / name], check=False).returncode == -9
+    assert len(list(tmp_path.iterdir())) == 2
+    with replace_atomically(tmp_path / "file[1].json") as temporary:
+        assert not [path for path in tmp_path.glob(".file*") if path != temporary]
+        with replace_atomically(tmp_path / "file[1].json") as another:  # two who write at once keep their own
+            another.write_text("one")
+        temporary.write_text("two")
+    assert (tmp_path / "file[1].json").read_text() == "two"
+    assert len(list(tmp_path.glob(".other*"))) == 1

@@ -10,6 +10,7 @@ import pytest
 from seesay.errors import SeesayError
 from seesay.library.library import Library
 from seesay.web.access import Access
+from seesay.web.lanes import Amount, BusyError
 from seesay.web.server import address_of, open_socket, running, serve
 
 
@@ -114,3 +115,73 @@ def test_a_visitor_who_leaves_during_an_upload_is_no_error(
                 connection.sendall(head.encode() + bytes(1000))
         assert _ask(_port(address), "/")[0] == 200
     assert "Traceback" not in caplog.text + capfd.readouterr().err
+
+
+HEAD = "POST /api/search HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n"
+BAD_ENDS = {
+    "a length that is none": "Content-Length: x\r\n\r\n",
+    "a chunk that is none": "Transfer-Encoding: chunked\r\n\r\n5\r\nhelloXX\r\n0\r\n\r\n",
+    "a chunk cut by a line": "Transfer-Encoding: chunked\r\n\r\n8\re\r\n\r\n",
+    "two lengths": "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "a request behind it that is none": "Content-Length: 2\r\n\r\nab\x00\x01 nonsense\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("rest", BAD_ENDS.values(), ids=BAD_ENDS)
+def test_a_request_that_goes_wrong_in_the_middle_leaves_no_traceback(
+    library: Library, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], rest: str
+) -> None:
+    with running(library, Access.for_host("127.0.0.1"), prepare=False, workers=1) as address:
+        port = _port(address)
+        for begun in (False, True):  # whether somebody has begun to answer the request
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+                head, _, body = (HEAD.format(port) + rest).partition("\r\n\r\n")
+                connection.sendall(f"{head}\r\n\r\n".encode())
+                assert not begun or _ask(port, "/")[0] == 200
+                with suppress(OSError):  # it may have been closed already
+                    connection.sendall(body.encode())
+                    connection.shutdown(socket.SHUT_WR)
+                    assert connection.recv(12) in (b"", b"HTTP/1.1 400")
+        assert _ask(port, "/")[0] == 200
+    assert "Traceback" not in caplog.text + capfd.readouterr().err
+    assert not any(record.exc_info for record in caplog.records)
+
+
+def test_a_photo_that_comes_too_slowly_is_refused(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seesay.web.routes.FIRST_SECONDS", 0.2)
+    with running(library, Access.for_host("127.0.0.1"), prepare=False, workers=1) as address, ExitStack() as stack:
+        connection = stack.enter_context(socket.create_connection(("127.0.0.1", _port(address)), timeout=60))
+        connection.sendall(f"{HEAD.format(_port(address))}Content-Length: 1000000\r\n\r\n".encode() + bytes(100))
+        assert connection.recv(12) == b"HTTP/1.1 400"
+
+
+def test_photos_that_are_sent_at_once_take_no_more_room_than_there_is(library: Library) -> None:
+    with running(library, Access.for_host("127.0.0.1"), prepare=False, workers=1) as address, ExitStack() as stack:
+        stack.enter_context(pytest.MonkeyPatch.context()).setattr("seesay.web.lanes.Amount.add", _no_room)
+        connection = HTTPConnection("127.0.0.1", _port(address), timeout=60)
+        connection.request("POST", "/api/search", body=bytes(1000))
+        answer = connection.getresponse()
+        assert (answer.status, answer.getheader("retry-after")) == (503, "1")
+        connection.close()
+
+
+def _no_room(self: Amount, amount: int) -> None:
+    raise BusyError("too many photos at once")
+
+
+def test_who_does_not_read_the_answer_is_cut_off(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seesay.web.connections.WRITE_SECONDS", 0.3)
+    with running(library, Access.for_host("127.0.0.1"), prepare=False, workers=1) as address:
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            connection.settimeout(60)
+            connection.connect(("127.0.0.1", _port(address)))
+            asked = f"GET /static/main.js HTTP/1.1\r\nHost: 127.0.0.1:{_port(address)}\r\n\r\n".encode()
+            n_asked = 0
+            with suppress(ConnectionError):
+                while n_asked < 5000:  # until what the system holds for either side is full
+                    connection.sendall(asked)
+                    n_asked += 1
+                    assert _ask(_port(address), "/")[0] == 200
+            assert n_asked < 5000
+        assert _ask(_port(address), "/")[0] == 200

@@ -33,9 +33,7 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     cat = seesay.open_image(SKIMAGE / "chelsea.png")
     cat.save(PICTURES / "cat.jpg", quality=85)
-    model = seesay.load("vse")
-    sentences = list(PHOTOS.values())
-    shares = (model.match(list(PHOTOS), sentences) / model.temperature).softmax(1)
+    found = seesay.match(list(PHOTOS), list(PHOTOS.values()))
     figure, axes = plt.subplots(2, len(PHOTOS), figsize=(12.6, 3.3), height_ratios=(2, 1))
     for column, photo in enumerate(PHOTOS):
         image = seesay.open_image(photo)
@@ -43,11 +41,11 @@ def main() -> None:
         left, top = (image.width - side) // 2, (image.height - side) // 2
         axes[0, column].imshow(image.crop((left, top, left + side, top + side)).resize((320, 320)), aspect="auto")
         axes[0, column].axis("off")
-        order = shares[column].argsort(descending=True)[:3].flip(0).tolist()
-        bars = axes[1, column].barh(range(3), [float(shares[column, place]) for place in order], color="#d9e2ec")
-        bars[-1].set_color("#9fc5a7" if sentences[order[-1]] == PHOTOS[photo] else "#e4b7b0")
-        for row, place in enumerate(order):
-            axes[1, column].text(0.02, row, sentences[place], va="center", fontsize=7.8)
+        best = found.ranked(column)[2::-1]  # the best is drawn at the top
+        bars = axes[1, column].barh(range(3), [share for _, _, share in best], color="#d9e2ec")
+        bars[-1].set_color("#9fc5a7" if best[-1][0] == PHOTOS[photo] else "#e4b7b0")
+        for row, (sentence, _, _) in enumerate(best):
+            axes[1, column].text(0.02, row, sentence, va="center", fontsize=7.8)
         axes[1, column].set_xlim(0, 1)
         axes[1, column].axis("off")
     figure.subplots_adjust(left=0.004, right=0.996, top=0.99, bottom=0.01, wspace=0.05, hspace=0.04)

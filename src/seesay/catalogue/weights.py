@@ -1,6 +1,5 @@
 """Which trained weights there are and what their config.json says; without torch."""
 
-import hashlib
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,10 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from seesay.catalogue.digests import digest_of
 from seesay.errors import SeesayError
+from seesay.settings.calibration import Calibration
 from seesay.settings.doubt import Doubt
 from seesay.system.files import models_dir
-from seesay.system.reading import open_regular, parse_json, read_text
+from seesay.system.reading import parse_json, read_text
 
 FORMAT = 1
 PACKAGED = Path(__file__).parents[1] / "weights"
@@ -141,16 +142,15 @@ def weights_digest(folder: Path) -> str:
     """The sha256 of a weights file, in hex; read again only where the file has changed."""
     path = folder / "model.safetensors"
     try:
-        found = path.stat()
-        return _digest(path, found.st_mtime_ns, found.st_size)
+        status = path.stat()
+        return _digest(path, status.st_mtime_ns, status.st_size)
     except OSError as error:
         raise SeesayError(f"cannot read the weights {path}: {error.strerror or error}") from error
 
 
 @lru_cache(maxsize=64)
 def _digest(path: Path, changed: int, size: int) -> str:
-    with open_regular(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return digest_of(path, path.stat())
 
 
 def tuned_table(weights: Weights, section: str) -> Any:
@@ -183,6 +183,12 @@ def check_digests(weights: Weights, section: str) -> None:
                 f"installed is {found[:12]}",
                 hint=f"seesay tune {weights.name} --only {step}",
             )
+
+
+def calibration_of(weights: Weights | None) -> Calibration | None:
+    """How scores of weights become shares of people who say yes; None where that has not been measured."""
+    table = tuned_table(weights, "calibration") if weights else None
+    return Calibration.from_table(table, str(weights.folder / "config.json")) if weights and table else None
 
 
 def doubt_of(weights: Weights | None, section: str) -> Doubt | None:

@@ -1,16 +1,11 @@
-"""The command line: `seesay COMMAND …`. Commands import what is heavy only when they run."""
+"""All commands of the command line, with their help. Commands import what is heavy only when they run."""
 
-import errno
-import os
-import sys
-from contextlib import suppress
 from inspect import getdoc
 from typing import Annotated
 
 import typer
 
 from seesay.cli.help_text import join_lines
-from seesay.cli.messages import describe_error
 from seesay.cli.research import data
 from seesay.cli.research.evaluate import evaluate
 from seesay.cli.research.export import export
@@ -35,9 +30,7 @@ from seesay.cli.use.search import search
 from seesay.cli.use.serve import serve
 from seesay.cli.use.tag import tag
 from seesay.cli.use.words import words
-from seesay.errors import SeesayError
-from seesay.system import ranges
-from seesay.system.extras import extra_of, missing_parts, needing
+from seesay.system.extras import needing
 from seesay.system.version import VERSION
 
 app = typer.Typer(
@@ -76,76 +69,3 @@ app.add_typer(data.app, name="data")
 for each in (app, library.app, models.app, data.app):
     for command in each.registered_commands:
         command.help = join_lines(getdoc(command.callback) or "")
-
-
-def run(arguments: list[str] | None = None) -> None:
-    """Run the command line; a `SeesayError` is printed without a traceback and ends with exit code 2."""
-    try:
-        _check_lengths(sys.argv[1:] if arguments is None else arguments)
-        try:
-            app(arguments, prog_name="seesay")
-        except ModuleNotFoundError as error:
-            extra = extra_of(error.name)
-            if extra is None:
-                raise
-            raise missing_parts([extra], "this") from error
-    except SeesayError as error:
-        typer.echo(f"seesay: {describe_error(error)}", err=True)
-        from seesay.system.cluster import ClusterGoneError
-
-        if isinstance(error, ClusterGoneError):  # Ray's threads, left behind by their cluster, crash an orderly end
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(2)
-        sys.exit(2)
-    except SystemExit as end:
-        if _was_interrupted(end):  # typer has made an exit of it
-            typer.echo("seesay: stopped; what was finished is kept, the same command goes on from there", err=True)
-        _end_output()
-        raise
-    except OSError as error:
-        if error.errno not in _NOBODY_READS:
-            raise
-        _give_up_output()
-        sys.exit(1)
-    except (MemoryError, RuntimeError) as error:
-        if not _lacks_memory(error):
-            raise
-        typer.echo("seesay: there is not enough memory for that", err=True)
-        sys.exit(1)
-
-
-_NOBODY_READS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # what is printed goes to a closed pipe or a full disk
-
-
-def _check_lengths(arguments: list[str]) -> None:
-    """Refuse an argument that is longer than any name, sentence or list of them."""
-    longest = max((len(argument) for argument in arguments), default=0)
-    if longest > ranges.TEXT:
-        raise SeesayError(f"an argument has {longest:,} characters", allowed=f"up to {ranges.TEXT:,}")
-
-
-def _end_output() -> None:
-    """Write out what was printed; where it cannot be, that is no success, and no reason for a traceback."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        _give_up_output()
-        sys.exit(1)
-
-
-def _give_up_output() -> None:
-    """Let Python's own last flush meet something that takes everything."""
-    with suppress(OSError, ValueError):  # of a test's stand-in for the terminal
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _lacks_memory(error: Exception) -> bool:
-    """Whether there was too little memory, which PyTorch says in a sentence of its own."""
-    return isinstance(error, MemoryError) or "allocate memory" in str(error) or "not enough memory" in str(error)
-
-
-def _was_interrupted(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None

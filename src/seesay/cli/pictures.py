@@ -1,8 +1,17 @@
-"""Checks of files to draw into, for all commands that draw."""
+"""What the commands that draw have in common: checks of the file to draw into, and drawing."""
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from seesay.system.names import printable
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 def require_drawable(output: Path, *inputs: Path | str | None, overwrite: bool = False) -> None:
@@ -36,6 +45,26 @@ def require_free(output: Path, *inputs: Path | str | None, overwrite: bool = Fal
 
         if is_library_photo(output):
             raise SeesayError(f"{output} is a photo of the library", allowed="another name for the result")
+
+
+def save_drawing(draw: Callable[[], "Image"], output: Path | None) -> dict[str, str]:
+    """Draw a result into a file, where one is wanted.
+
+    Returns:
+        What `--json` says of it.
+    """
+    if output is None:
+        return {}
+    from seesay.drawing.sheets import save_picture
+
+    save_picture(draw(), output)
+    return {"picture": str(output)}
+
+
+def tell_drawn(drawn: dict[str, str]) -> None:
+    """Say on stderr where a result was drawn, if it was (`save_drawing`)."""
+    for path in drawn.values():
+        typer.echo(f"drawn in {printable(path)}", err=True)
 
 
 def read_stdin(photo: Path) -> Path | bytes:

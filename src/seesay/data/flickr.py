@@ -12,9 +12,8 @@ from typing import Final
 from seesay.data.collection import Collection
 from seesay.data.gathering import Gathering
 from seesay.data.photos import Photos
-from seesay.data.sources import UnreadableError, read_lines
+from seesay.data.sources import UnreadableError, choose_file, read_lines
 from seesay.data.splits import find_lists
-from seesay.errors import SeesayError
 
 LAYOUT: Final = "Flickr8K or Flickr30K: Flickr8k_text/Flickr8k.token.txt or results_20130124.token, with split lists"
 
@@ -33,14 +32,7 @@ def read(path: Path, *, images: Path | None = None) -> Collection:
         path: The folder or the file.
         images: Where the images lie, where that is not beside the sentences.
     """
-    files = _token_files(path)
-    if len(files) > 1:
-        raise SeesayError(
-            f"{path} holds {len(files)} token files",
-            allowed=[file.name for file in files],
-            hint=f"name one: {files[0]}",
-        )
-    file = files[0]
+    file = choose_file(path, _token_files(path), "token files")
     root = path if path.is_dir() else _root_of(file)
     gathered = Gathering()
     _read_tokens(file, gathered)

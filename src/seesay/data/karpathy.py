@@ -11,8 +11,7 @@ from typing import Any, Final
 from seesay.data.collection import Collection
 from seesay.data.gathering import Gathering
 from seesay.data.photos import Photos
-from seesay.data.sources import read_json
-from seesay.errors import SeesayError
+from seesay.data.sources import choose_file, read_json
 
 LAYOUT: Final = "Karpathy's splits: dataset_flickr8k.json, dataset_flickr30k.json or dataset_coco.json"
 
@@ -29,12 +28,7 @@ def read(path: Path, *, images: Path | None = None) -> Collection:
         path: The file or the folder.
         images: Where the images lie, where that is not below the folder.
     """
-    files = _files(path) or [path]
-    if len(files) > 1:
-        raise SeesayError(
-            f"{path} holds {len(files)} such files", allowed=[file.name for file in files], hint=f"name one: {files[0]}"
-        )
-    file = files[0]
+    file = choose_file(path, _files(path) or [path], "such files")
     root = file.parent
     gathered = Gathering()
     for index, record in enumerate(read_json(file, ("images",))["images"]):

@@ -64,8 +64,10 @@ class Photos:
 
     def find(self, name: str) -> Path | None:
         """Where the image `name` lies, which may have folders in it; None where it does not exist."""
+        if "\0" in name:  # no file is called so, and the system does not want to be asked
+            return None
         if os.path.isabs(name):  # noqa: PTH117 - strings here and below: this is asked for every image
-            return Path(name) if Path(name).is_file() else None
+            return Path(name) if os.path.isfile(name) else None  # noqa: PTH113 - takes a name of any length
         return self._search(name) or self._by_photo_id.get(photo_id(name))
 
     def _search(self, name: str) -> Path | None:

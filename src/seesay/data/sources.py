@@ -1,5 +1,6 @@
 """Reading the text and JSON files that collections are published in; what cannot be read is named."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,21 @@ class UnreadableError(SeesayError):
         """All but the file's name, in one line."""
         parts = [self.why, self.allowed and f"allowed: {self.allowed}", self.hint and f"try: {self.hint}"]
         return "; ".join(part for part in parts if part)
+
+
+def choose_file(path: Path, files: Sequence[Path], what: str) -> Path:
+    """The one file of a folder that a collection is read from; of several none is guessed.
+
+    Args:
+        path: The folder.
+        files: Those that it could be, one or more.
+        what: What they are.
+    """
+    if len(files) > 1:
+        raise SeesayError(
+            f"{path} holds {len(files)} {what}", allowed=[file.name for file in files], hint=f"name one: {files[0]}"
+        )
+    return files[0]
 
 
 def read_text(path: Path) -> str:

@@ -16,9 +16,8 @@ from typing import Any, Final
 from seesay.data.collection import Collection
 from seesay.data.gathering import Gathering
 from seesay.data.photos import Photos
-from seesay.data.sources import UnreadableError, read_lines, read_text
+from seesay.data.sources import UnreadableError, choose_file, read_lines, read_text
 from seesay.data.splits import normalise_split
-from seesay.errors import SeesayError
 
 LAYOUT: Final = "a table: CSV with the columns image, sentence (and split), or JSONL with file, sentences (and split)"
 
@@ -44,12 +43,8 @@ def read(path: Path, *, images: Path | None = None) -> Collection:
         images: Where the images lie, where that is not below the folder.
     """
     files = _files(path)
-    if len(files) > 1 and not all(normalise_split(file.stem) for file in files):
-        raise SeesayError(
-            f"{path} holds {len(files)} tables, and their names are not those of splits",
-            allowed=[file.name for file in files],
-            hint=f"name one: {files[0]}",
-        )
+    if not all(normalise_split(file.stem) for file in files):
+        choose_file(path, files, "tables, and their names are not those of splits")
     gathered = Gathering()
     for file in files:
         before = len(gathered.problems)

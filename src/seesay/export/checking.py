@@ -95,6 +95,8 @@ def compare(
         _compare_saliency(difference, model, graphs, features, theirs, sentences)
     if isinstance(model, Captioner):
         _compare_steps(difference, model, graphs, images)
+    if "upper" in graphs.graphs.names:
+        _compare_upper(difference, model, graphs, theirs)
     return difference.largest
 
 
@@ -170,3 +172,12 @@ def _compare_steps(difference: Difference, model: Captioner, graphs: Model, imag
             found_probs, own = graphs.step(own, words.numpy())
             difference.add("step", log_probs, found_probs)
             words = log_probs.argmax(1)
+
+
+def _compare_upper(difference: Difference, model: Any, graphs: Model, theirs: ImageFeatures) -> None:
+    assert theirs.lower is not None
+    for lower in (theirs.lower[:1], theirs.lower):
+        found_map, found_vector = graphs.graphs.open("upper")({"lower": lower})
+        feature_map = model.feature_map(torch.from_numpy(lower))
+        difference.add("upper", feature_map.permute(0, 2, 3, 1), found_map)
+        difference.add("upper", feature_map.mean((2, 3)), found_vector)

@@ -109,7 +109,8 @@ def _copy(source: Path, target: Path) -> None:
     if target.exists() and target.resolve() == source.resolve():
         return
     target.mkdir(parents=True, exist_ok=True)
-    for path in sorted(source.iterdir()):
+    # By config.json a folder is known as a result: with it first, an export that was killed can be run again.
+    for path in sorted(source.iterdir(), key=lambda path: (path.name != "config.json", path.name)):
         if path.is_file() and path.suffix != ".onnx":
             with replace_atomically(target / path.name) as temporary:
                 shutil.copyfile(path, temporary)

@@ -10,6 +10,7 @@ start, step  the state before the first word, and a word further       captioner
 refine       encoded images → vectors whose neighbours look alike    captioners
 words        numbers of words → vectors, near each other where words are used alike        captioners
 look         scores with what was looked at                            sm-LSTM, in place of score
+upper        activations of the lower half → the eye's map and vector  the eye, for models that see through it
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from torch import Tensor
 
 from seesay.excitation.match import match_saliency
 from seesay.export import stand_ins
+from seesay.export.network import upper_graph
 from seesay.export.tracing import Graph
 from seesay.images.features import LOWER, OUTPUTS, Features
 from seesay.images.regions import region_weights, windows
@@ -75,6 +77,8 @@ def graphs_of(model: Matcher, features: Features) -> list[Graph]:
         found += _region_graphs(model, features)
     if isinstance(model, Identifier):
         found += _saliency_graphs(model, features)
+    if isinstance(model, EyeEar):
+        found.append(upper_graph(model, features))
     if not reads_trees(model) and _has_texts(model):
         found += _text_graphs(model, images)
     return found

@@ -12,16 +12,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 from seesay.export.quantising import cosines, quantise
 from seesay.export.sharing import store_in_half
 from seesay.export.tracing import OPSET, Graph, trace
-from seesay.images.backbones import Backbone
-from seesay.images.features import FeatureSpec
+from seesay.images.backbones import Backbone, find_network
+from seesay.images.features import LOWER, Features, FeatureSpec
 from seesay.images.halves import split_network
 from seesay.images.io import open_image
 from seesay.images.views import preprocess
-from seesay.runtime.network import Network
+from seesay.models.eye_ear import EyeEar
+from seesay.runtime.network import Network, open_network
 from seesay.system.files import replace_atomically
 
 LIMIT = 1e-3
@@ -68,6 +70,18 @@ def _halves(backbone: Backbone) -> tuple[nn.Module | None, nn.Module]:
         return None, backbone.network
 
 
+def upper_graph(model: EyeEar, features: Features) -> Graph:
+    """The eye's own half, of which other models take the map and the vector: activations → both."""
+
+    def see(lower: Tensor) -> tuple[Tensor, Tensor]:
+        feature_map = model.feature_map(lower)
+        return feature_map.permute(0, 2, 3, 1), feature_map.mean((2, 3))
+
+    assert features.lower is not None
+    free = dict.fromkeys((LOWER, "map", "pooled"), ("n",))
+    return Graph("upper", see, {LOWER: features.lower.float()}, ["map", "pooled"], free)
+
+
 def network_name(spec: FeatureSpec, precision: str) -> str:
     """The folder of a network, which differs wherever features would."""
     return spec.name if precision == "fp32" else f"{spec.name}-{precision}"
@@ -92,6 +106,8 @@ def export_network(
         SeesayError: The graph and torch differ by more than `LIMIT`, or in half precision vectors turn by more than
             `LEAST_COSINE` allows. An int8 network says by how much it differs.
     """
+    if find_network(spec.backbone).upper:
+        return _export_halves(spec, backbone, out, photos, precision)
     folder = out / network_name(spec, precision)
     module = _Network(backbone).eval()
     pixels = torch.zeros(2, backbone.size, backbone.size, 3, dtype=torch.uint8)
@@ -113,7 +129,7 @@ def export_network(
                 temporary.write_bytes(rounded.read_bytes())
     about["bytes"] = (folder / "network.onnx").stat().st_size
     _write(folder, about)
-    about["difference"] = _compare(Network(folder), backbone, np.concatenate(views))
+    about["difference"] = _compare(open_network(folder), backbone, np.concatenate(views))
     if precision == "fp32" and about["difference"] > LIMIT:
         (folder / "network.json").unlink()
         raise SeesayError(
@@ -126,6 +142,26 @@ def export_network(
             allowed=f"at least {LEAST_COSINE}",
             hint="--precision fp32",
         )
+    _write(folder, about)
+    return about
+
+
+def _export_halves(
+    spec: FeatureSpec, backbone: Backbone, out: Path, photos: Sequence[Path], precision: str
+) -> dict[str, Any]:
+    """Write which graphs make up a network whose upper half is that of trained weights; it has none of its own."""
+    network = find_network(spec.backbone)
+    base = FeatureSpec(backbone=network.lower, size=spec.size, crop=spec.crop)
+    lower = network_name(base, precision)
+    if not any((place / lower / "network.json").is_file() for place in (out, PACKAGED)):
+        export_network(base, base.load_backbone(), out, photos, precision)
+    folder = out / network_name(spec, precision)
+    folder.mkdir(parents=True, exist_ok=True)
+    about: dict[str, Any] = {**spec.describe(), "opset": OPSET, "precision": precision}
+    about |= {"lower": lower, "upper": network.upper}
+    _write(folder, about)
+    views = np.concatenate([preprocess(open_image(photo), spec.size, spec.crop) for photo in photos])
+    about["difference"] = _compare(open_network(folder), backbone, views)
     _write(folder, about)
     return about
 

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from seesay.errors import SeesayError
 from seesay.images.accelerated import Normalised, accelerate
+from seesay.images.arrays import ImageFeatures
 from seesay.images.backbones import Backbone
 from seesay.images.batches import work_in_batches
 from seesay.images.feature_store import SHARD, FeatureTable, content_key
@@ -165,6 +166,9 @@ class ActivationTable(FeatureTable):
     def rows(self, indices: Sequence[int]) -> Features:
         return Features.of_lower(self.activations.read([self.keys[index] for index in indices]))
 
+    def arrays(self, indices: Sequence[int]) -> ImageFeatures:
+        return self.rows(indices).to_arrays()
+
     def part(self, start: int, end: int) -> "ActivationTable":
         return ActivationTable(self.activations, self.keys[start:end])
 
@@ -178,6 +182,9 @@ class BesideTable(FeatureTable):
 
     def rows(self, indices: Sequence[int]) -> Features:
         return replace(self.features.rows(indices), lower=self.lower.rows(indices).lower)
+
+    def arrays(self, indices: Sequence[int]) -> ImageFeatures:
+        return self.rows(indices).to_arrays()
 
     def part(self, start: int, end: int) -> "BesideTable":
         return BesideTable(self.features.part(start, end), self.lower.part(start, end))

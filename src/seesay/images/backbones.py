@@ -83,12 +83,16 @@ class Network(ABC):
         name: In the registry, which sets it.
         size: Side in pixels of the square input that it was trained at.
         takes_file: Whether the user brings the weights as a file; for others `find_weights` knows where they are.
+        lower: The network whose lower half this one has, where its own upper half is that of trained weights.
+        upper: Those weights.
         takes_graph: Whether it can be built from the folder of its exported graph, too.
     """
 
     name: ClassVar[str]
     size: ClassVar[int] = 224
     takes_file: ClassVar[bool] = False
+    lower: ClassVar[str] = ""
+    upper: ClassVar[str] = ""
     takes_graph: ClassVar[bool] = False
 
     @property

@@ -12,8 +12,7 @@ import torch
 from torch import nn
 
 from seesay.errors import SeesayError
-from seesay.images.backbones import Backbone, Network, register_network
-from seesay.images.efficientnet import EfficientNetLite2
+from seesay.images.backbones import Backbone, Network, find_network, register_network
 from seesay.images.halves import split_network
 from seesay.images.state_dicts import check_fit, read_state, unpack_state
 
@@ -26,6 +25,7 @@ class Eye(Network):
     """The upper half of the weights `eye` on the lower half of EfficientNet-Lite2; it names no ImageNet classes."""
 
     size = 300
+    lower, upper = "efficientnet-lite2", "eye"
 
     def find_weights(self) -> Path:
         if not WEIGHTS.is_file():
@@ -33,7 +33,7 @@ class Eye(Network):
         return WEIGHTS
 
     def build(self, weights: Path, size: int) -> Backbone:
-        start = EfficientNetLite2()
+        start = find_network(self.lower)
         backbone = start.build(start.find_weights(), size)
         lower, upper = split_network(backbone)
         state = unpack_state(read_state(weights))

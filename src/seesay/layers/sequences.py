@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from seesay.text.vocabulary import UNKNOWN
+
 
 @dataclass(frozen=True)
 class Sequences:
@@ -44,6 +46,16 @@ class Sequences:
         return torch.arange(self.words.shape[1]) < self.lengths.unsqueeze(1)
 
     @staticmethod
+    def none(weight: Tensor, dim: int) -> "Sequences":
+        """No rows of `dim` numbers, for a process whose share of a small batch is nothing.
+
+        Args:
+            weight: Of the encoder, which still takes part in the gradient.
+        """
+        states = weight[:0, :1].expand(0, dim).unsqueeze(1)
+        return Sequences(states, torch.zeros(0, 1, dtype=torch.int64), torch.zeros(0, dtype=torch.int64))
+
+    @staticmethod
     def join(parts: "Sequence[Sequences]") -> "Sequences":
         """All rows, padded to the longest."""
         longest = max(part.words.shape[1] for part in parts)
@@ -53,6 +65,11 @@ class Sequences:
             torch.cat([F.pad(part.words, (0, more)) for part, more in zip(parts, missing, strict=True)]),
             torch.cat([part.lengths for part in parts]),
         )
+
+
+def drop_words(words: Tensor, mask: Tensor, share: float) -> Tensor:
+    """Replace a random share of the words (n, T), where the mask is True, by the unknown word."""
+    return words.masked_fill(mask & (torch.rand(words.shape) < share), UNKNOWN) if share else words
 
 
 def join_rows(parts: Sequence[Tensor] | Sequence[Sequences]) -> Tensor | Sequences:

@@ -54,9 +54,10 @@ class Library:
         encoder: Encoder | None = None,
         stages: Sequence[Stage] | Literal["installed"] = "installed",
     ) -> None:
+        named = WeightsEncoder(model) if model and not encoder else None  # weights that are not there make no library
         self.store = store or open_store(library_place(location))
         made_with = self.store.fingerprint()
-        self.encoder: Encoder = encoder or WeightsEncoder(model or (made_with.model if made_with else DEFAULT_MODEL))
+        self.encoder: Encoder = encoder or named or WeightsEncoder(made_with.model if made_with else DEFAULT_MODEL)
         self._stages = stages
 
     def __enter__(self) -> "Library":

@@ -120,13 +120,13 @@ def fit_scaling(logits: ArrayLike, true: ArrayLike) -> tuple[float, float]:
     return float(np.clip(1 / slope, *np.exp(_RANGE))), float(offset)
 
 
-def fit_logistic(design: FloatArray, y: FloatArray, ceiling: float = 1.0) -> FloatArray:
+def fit_logistic(design: FloatArray, y: FloatArray, ceiling: float | FloatArray = 1.0) -> FloatArray:
     """Coefficients β under which ceiling · σ(design · β) makes what was observed most probable, by Fisher scoring.
 
     Args:
         design: (n, d), one column of which is all ones.
-        y: (n,) 1 where it was observed and 0 where not; their mean lies below the ceiling.
-        ceiling: The largest probability; 1 is logistic regression.
+        y: (n,) 1 where it was observed and 0 where not, or the share that observed it; its mean lies below the ceiling.
+        ceiling: The largest probability, one or (n,); 1 is logistic regression.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -139,7 +139,7 @@ def fit_logistic(design: FloatArray, y: FloatArray, ceiling: float = 1.0) -> Flo
     scaled = design / scale  # so that no step is badly scaled
     share = float(y.mean())
     constant = (scaled == 1).all(0).astype(np.float64)
-    beta = constant * np.log(share / (ceiling - share)) / max(constant.sum(), 1)
+    beta = constant * np.log(share / (float(np.mean(ceiling)) - share)) / max(constant.sum(), 1)
     for _ in range(100):
         rise = sigmoid(scaled @ beta)
         p = np.clip(ceiling * rise, 1e-12, 1 - 1e-12)

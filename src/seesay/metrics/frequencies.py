@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save as to_bytes
 
 from seesay.errors import SeesayError
 from seesay.metrics._arrays import FloatArray, IntArray
@@ -143,7 +143,7 @@ class DocumentFrequencies:
             "words": " ".join(list(plain.words)[1:]),
         }
         with replace_atomically(path) as temporary:
-            save_file(tensors, temporary, about)
+            temporary.write_bytes(to_bytes(tensors, about))
 
     @classmethod
     def load(cls, path: Path) -> "DocumentFrequencies":

@@ -22,6 +22,7 @@ class Aligner(Matcher):
         boxes: (N, 4) the regions that `encode_images` looks at, as fractions of the image.
     """
 
+    tuning = ("grounding", "presence")
     boxes: Boxes
 
     @property

@@ -212,6 +212,7 @@ class Captioner(Matcher):
     """
 
     learning_task = "captioning"
+    tuning = ("captions", "confidence")
     tasks: ClassVar[tuple[str, ...]] = ("captions",)
 
     @abstractmethod

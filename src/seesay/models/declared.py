@@ -23,6 +23,7 @@ class Declared:
         starting_point: What the card says of the published weights that it starts from.
         explainers: The names of its explainers; the first is the default.
         stage: Which stage of search it can be: `first` (one vector an image), `regions` or `captions`.
+        tuning: Steps of `seesay tune` besides those of every embedding and every stage of search.
         starts_from: Keys of its configuration that name weights to start from, and the family they have to be of.
         n_dev_images: Dev images used for validation during training (0: all), for models that take minutes for all.
         is_embedding: Whether images and sentences are single vectors, and a score is their inner product.
@@ -40,10 +41,18 @@ class Declared:
     starting_point: ClassVar[str] = ""
     explainers: ClassVar[tuple[str, ...]] = ()
     stage: ClassVar[str | None] = None
+    tuning: ClassVar[tuple[str, ...]] = ()
     starts_from: ClassVar[Mapping[str, str]] = {}
     n_dev_images: ClassVar[int] = 0
     is_embedding: ClassVar[bool] = False
     in_half: ClassVar[bool] = True
+
+    @classmethod
+    def tuning_steps(cls) -> set[str]:
+        """The steps of `seesay tune` that make sense for weights of this family."""
+        first = ("hubness", "calibration", "tags") if cls.is_embedding else ()
+        later = ("cascade", "calibration") if cls.stage in ("regions", "captions") else ()
+        return {*first, *later, *cls.tuning}
 
     @classmethod
     def outputs_for(cls, config: Any) -> tuple[str, ...]:

@@ -32,13 +32,13 @@ from seesay.images.regions import Boxes, fixed_regions
 from seesay.layers.alignment_score import sum_of_max
 from seesay.layers.pooling import masked_max
 from seesay.layers.recurrent import CELLS, Recurrent
-from seesay.layers.sequences import Sequences
+from seesay.layers.sequences import Sequences, drop_words
 from seesay.models.aligner import Aligner
 from seesay.models.registry import register_model
 from seesay.models.starting import initialise_from_embedding
 from seesay.system.tables import check_config, check_directions
 from seesay.text.edges import RELATIONS, parse_edges
-from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
+from seesay.text.vocabulary import END, PAD, Vocabulary
 
 FRAGMENTS = ("words", "edges")
 MAGNITUDES = ("balanced", "words", "free")
@@ -182,14 +182,11 @@ class DVSA(Aligner):
         return vectors.square().sum(-1).mean(1).clamp(min=_TINY).sqrt()[:, None, None]
 
     def encode_texts(self, sentences: Sequence[str]) -> Sequences:
-        if not sentences:  # a process whose share of a small batch is nothing
-            nothing = self.embedding.weight[:0, :1].expand(0, self.config.dim).unsqueeze(1)
-            return Sequences(nothing, torch.zeros(0, 1, dtype=torch.int64), torch.zeros(0, dtype=torch.int64))
+        if not sentences:
+            return Sequences.none(self.embedding.weight, self.config.dim)
         words, lengths = self.word_rows(sentences)
         mask = torch.arange(words.shape[1]) < lengths.unsqueeze(1)  # (n, T)
-        shown = words
-        if self.training and self.config.word_dropout:
-            shown = words.masked_fill(mask & (torch.rand(words.shape) < self.config.word_dropout), UNKNOWN)
+        shown = drop_words(words, mask, self.config.word_dropout) if self.training else words
         x = self.dropout(self.embedding(shown))  # (n, T, word_dim)
         if self.config.fragments == "edges":
             return Sequences(self._balance(self._encode_edges(x, sentences, lengths), mask), words, lengths)

@@ -19,7 +19,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from seesay.errors import SeesayError
@@ -84,7 +85,7 @@ class Hubness:
             "temperature": torch.tensor(self.temperature),
         }
         with replace_atomically(path) as temporary:
-            save_file(tensors, temporary)
+            temporary.write_bytes(to_bytes(tensors))
 
 
 def find_hubness(folder: Path) -> Path | None:

@@ -28,13 +28,13 @@ from torch import Tensor, nn
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.relu_lstm import ReLULSTM
-from seesay.layers.sequences import Sequences
+from seesay.layers.sequences import Sequences, drop_words
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load_kind
 from seesay.models.registry import register_model
 from seesay.models.starting import load_source
 from seesay.system.tables import check_config
-from seesay.text.vocabulary import PAD, SPECIAL, UNKNOWN, Vocabulary
+from seesay.text.vocabulary import PAD, SPECIAL, Vocabulary
 
 PAIRS_AT_ONCE = 4096
 WORD_SIZE = 0.35
@@ -159,8 +159,8 @@ class Identifier(Matcher):
         """The words as the LSTM reads them: states (n, T, dim)."""
         words, lengths = self.word_rows(sentences)
         read = words
-        if self.training and self.config.word_dropout:
-            read = words.masked_fill((words != PAD) & (torch.rand(words.shape) < self.config.word_dropout), UNKNOWN)
+        if self.training:
+            read = drop_words(words, words != PAD, self.config.word_dropout)
         return Sequences(self.dropout(F.relu(self.word_layer(self.embedding(read)))), words, lengths)
 
     def choose(self, images: Tensor, texts: Sequences) -> Tensor:

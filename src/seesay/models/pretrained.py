@@ -17,7 +17,8 @@ from typing import Any, TypeVar, cast
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as to_bytes
 
 from seesay.catalogue.weights import ENSEMBLE
 from seesay.catalogue.weights import FORMAT as FORMAT
@@ -214,7 +215,7 @@ def save(folder: Path, model: Matcher, about: dict[str, Any]) -> Weights:
     path = folder / "model.safetensors"
     with replace_atomically(path) as temporary:
         try:
-            save_file(tensors, temporary)
+            temporary.write_bytes(to_bytes(tensors))
         except SafetensorError as error:  # as of a full disk
             raise cannot_write(path, error, "make room on the disk") from error
     _write_text(folder / model.tokenizer.file_name, model.tokenizer.to_json())

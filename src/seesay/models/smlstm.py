@@ -33,7 +33,7 @@ from seesay.layers.attention import FORMS, Side
 from seesay.layers.pooling import masked_max, masked_mean
 from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, SelectiveLSTM
-from seesay.layers.sequences import Sequences
+from seesay.layers.sequences import Sequences, drop_words
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
 from seesay.models.registry import register_model
@@ -42,7 +42,7 @@ from seesay.models.vse import TEXT_POOLINGS
 from seesay.system.progress import Progress
 from seesay.system.tables import check_config, check_directions
 from seesay.text.tokenizer import Tokenizer
-from seesay.text.vocabulary import END, PAD, UNKNOWN, Vocabulary
+from seesay.text.vocabulary import END, PAD, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -227,14 +227,11 @@ class SMLSTM(Matcher):
 
     def encode_texts(self, sentences: Sequence[str]) -> Sequences:
         """The words of each sentence, and after the last of them its context."""
-        if not sentences:  # a process whose share of a small batch is nothing
-            nothing = self.embedding.weight[:0, :1].expand(0, self.config.dim).unsqueeze(1)
-            return Sequences(nothing, torch.zeros(0, 1, dtype=torch.int64), torch.zeros(0, dtype=torch.int64))
+        if not sentences:
+            return Sequences.none(self.embedding.weight, self.config.dim)
         words, lengths = self.word_rows(sentences)
         mask = torch.arange(words.shape[1]) < lengths.unsqueeze(1)  # (n, J)
-        shown = words
-        if self.training and self.config.word_dropout:
-            shown = words.masked_fill(mask & (torch.rand(words.shape) < self.config.word_dropout), UNKNOWN)
+        shown = drop_words(words, mask, self.config.word_dropout) if self.training else words
         h = self.encoder(self.dropout(self.embedding(shown)), lengths)  # (n, J, dim)
         if self.config.text_pooling == "last":
             whole = self.encoder.final(h, lengths)

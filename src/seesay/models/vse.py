@@ -19,10 +19,11 @@ from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import windows
 from seesay.layers.pooling import AttentionPool, masked_max, masked_mean
 from seesay.layers.recurrent import Recurrent
+from seesay.layers.sequences import drop_words
 from seesay.models.base import Matcher
 from seesay.models.registry import register_model
 from seesay.system.tables import check_config, check_directions
-from seesay.text.vocabulary import PAD, UNKNOWN, Vocabulary
+from seesay.text.vocabulary import PAD, Vocabulary
 
 ENCODERS = ("mean", "gru", "lstm")
 TEXT_POOLINGS = ("max", "mean", "last")
@@ -134,8 +135,8 @@ class VSE(Matcher):
     def encode_words(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Encode rows of word numbers (n, T), padded, with their lengths (n,)."""
         mask = torch.arange(words.shape[1]) < lengths.unsqueeze(1)  # (n, T)
-        if self.training and self.config.word_dropout:
-            words = words.masked_fill(mask & (torch.rand(words.shape) < self.config.word_dropout), UNKNOWN)
+        if self.training:
+            words = drop_words(words, mask, self.config.word_dropout)
         embedded = self.dropout(self.embedding(words))  # (n, T, word_dim)
         if not isinstance(self.encoder, Recurrent):
             return F.normalize(self.encoder(masked_mean(embedded, mask)), dim=1)

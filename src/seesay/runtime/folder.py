@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.catalogue.weights import Weights, find
+from seesay.catalogue.weights import Weights, find, weights_digest
 from seesay.errors import SeesayError
 from seesay.runtime.graph_file import Stored, read_graph_file
 from seesay.runtime.tensors import Place, map_tensor, read_places
@@ -69,6 +69,7 @@ class GraphFolder:
         self.folder, self.threads = self.weights.folder, threads
         self.origin = self.folder / "config.json"
         self._sessions: dict[str, Session] = {}
+        self._sources: dict[str, dict[str, Place]] = {}
         if not isinstance(self.weights.about.get("graphs"), dict):
             raise SeesayError(
                 f"{self.weights.name} has no graphs, without which it needs torch",
@@ -178,13 +179,15 @@ class GraphFolder:
         if wanted is None or Path(source).name != source:
             raise SeesayError(f"{self.origin} does not name {source!r} among its source weights")
         folder = self.source_folder(source)
-        digest = file_digest(folder / WEIGHTS)
+        digest = weights_digest(folder)
         if digest != wanted:
             raise SeesayError(
                 f"{self.weights.name} was trained on top of {source} {str(wanted)[:12]}, there is {digest[:12]}",
                 hint=self.export,
             )
-        place = read_places(folder / WEIGHTS).get(tensor)
+        if source not in self._sources:
+            self._sources[source] = read_places(folder / WEIGHTS)
+        place = self._sources[source].get(tensor)
         if place is None or place.shape != stored.shape:
             raise SeesayError(f"the graph {path} wants {tensor} {stored.shape} of {source}, which has none such")
         return map_tensor(folder / WEIGHTS, place)

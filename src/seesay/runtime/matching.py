@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 from seesay.images.arrays import LOWER, OUTPUTS, Boxes, Floats, ImageFeatures
 from seesay.images.evidence import Looked, Saliency
@@ -108,15 +107,14 @@ class Model:
     @cached_property
     def network(self) -> "Network":
         """The network whose features the model takes: in the weights' own folder, or the package's."""
-        from seesay.runtime.network import Network
+        from seesay.runtime.network import find_network, open_network
 
         name = str(self.graphs.table.get("network", ""))
         if not name or Path(name).name != name:
             raise SeesayError(f"{self.graphs.origin} names the network {name!r}", allowed="the name of a folder")
         digest = str(self.about["features"].get("digest", ""))
-        places = (self.graphs.folder, self.graphs.folder.parent, PACKAGED)
-        found = (place / name for place in places if (place / name / "network.json").is_file())
-        return Network(next(found, self.graphs.folder / name), digest=digest, threads=self.threads)
+        folder = find_network(name, (self.graphs.folder, self.graphs.folder.parent))
+        return open_network(folder, digest=digest, threads=self.threads)
 
     @property
     def schemes(self) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from seesay.catalogue.weights import PACKAGED, weights_digest
 from seesay.errors import SeesayError
 from seesay.images.arrays import Floats, ImageFeatures, Rows, pool_map
 from seesay.images.views import needed_side, preprocess
-from seesay.runtime.folder import Session, check_opset, inside, open_session, read_json
+from seesay.runtime.folder import GraphFolder, Session, check_opset, inside, open_session, read_json
 from seesay.runtime.graph_file import read_graph_file
 from seesay.towers.pair import VisionGraph, run_vision
 
@@ -70,7 +71,7 @@ class Network:
 
     def with_threads(self, threads: int) -> "Network":
         """The same with another number of threads."""
-        return self if threads == self.threads else Network(self.folder, threads=threads)
+        return self if threads == self.threads else type(self)(self.folder, threads=threads)
 
     def run(self, pixels: NDArray[np.uint8]) -> dict[str, Floats]:
         """`map` (n, h, w, C), `pooled` (n, D), and where the network has them `classes` and `lower`, of views."""
@@ -122,6 +123,52 @@ class Network:
     def one_thread_each(self) -> AbstractContextManager[Callable[[], None]]:
         """Gives what each of several threads has to call before it computes: nothing."""
         return nullcontext(lambda: None)
+
+
+class HalvedNetwork(Network):
+    """A network whose upper half is that of trained weights: two graphs, one after the other.
+
+    network.json names the network that gives the lower half (`lower`), and the weights whose graph is the rest
+    (`upper`). ImageNet's classes are those of the former.
+    """
+
+    @cached_property
+    def session(self) -> Session:
+        """The graph behind the lower half; both are open then."""
+        _ = self._lower.session
+        weights = str(self.about["upper"])
+        beside = self.folder.parent / Path(weights).name
+        graphs = GraphFolder(beside if (beside / "config.json").is_file() else weights, threads=self.threads)
+        if (found := weights_digest(graphs.folder)) != self.about.get("digest"):
+            raise SeesayError(
+                f"{self.folder} was written for {weights} {str(self.about.get('digest'))[:12]}, there is {found[:12]}",
+                hint="seesay export WEIGHTS",
+            )
+        return graphs.open("upper")
+
+    @cached_property
+    def _lower(self) -> Network:
+        name = str(self.about["lower"])
+        inside(self.folder.parent, name, self.folder / "network.json")
+        return open_network(find_network(name, (self.folder.parent,)), threads=self.threads)
+
+    def run(self, pixels: NDArray[np.uint8]) -> dict[str, Floats]:
+        session = self.session
+        given = self._lower.run(pixels)
+        return {**given, **dict(zip(session.outputs, session(given), strict=True))}
+
+
+def find_network(name: str, places: Sequence[Path]) -> Path:
+    """The folder of an exported network: in one of `places`, or the package's."""
+    found = (place / name for place in (*places, PACKAGED) if (place / name / "network.json").is_file())
+    return next(found, places[0] / name)
+
+
+def open_network(folder: Path, *, digest: str = "", threads: int = 0) -> Network:
+    """An exported network, of one graph or of two."""
+    path = folder / "network.json"
+    kind = HalvedNetwork if path.is_file() and "upper" in read_json(path) else Network
+    return kind(folder, digest=digest, threads=threads)
 
 
 @lru_cache(maxsize=4)

@@ -1,11 +1,11 @@
-"""From a cosine to the probability that a photo fits a sentence.
+"""What a score is worth: the share of people who, shown the photo and the sentence, would say that it fits.
 
-A photo fits a sentence where people who describe it say every content word of the sentence, in whatever form. That is
-harder for a long sentence than for a word, so the curve depends on how many content words there are. And it is never
-certain, however plainly the photo shows it: nobody says everything. So the curve has a ceiling.
+It is harder to fit a long sentence than a word, so the curve depends on how many content words there are. Words and
+noun phrases have a curve of their own: people were asked about sentences (`seesay.data.judgements`), and of phrases is
+known only who wrote them (`seesay.training.finishing.calibration`).
 """
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,21 @@ from numpy.typing import ArrayLike, NDArray
 from seesay.metrics.calibration import sigmoid
 from seesay.system.tables import read_table
 
-MOST_WORDS = 6
+MOST_WORDS = 8
 """Longer sentences count as this long: nobody else says the same thing in as many words."""
+
+
+MOST_IN_A_PHRASE = 2
+"""Content words of a query that has the curve of phrases: of sentences as short as this people judged hardly any."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """P(fits) = ceiling / (1 + exp(-(slope · cosine + offset))), both linear in the number n of content words.
+    """P(yes) = ceiling / (1 + exp(-(slope · score + offset))), both linear in the number n of content words.
+
+    Attributes:
+        ceiling: The largest share, where people never agree wholly.
+        phrases: The curve of queries of one or two content words, where they have their own.
 
     Example:
         >>> calibration = Calibration(slope=8.0, slope_per_word=2.0, offset=-3.0, offset_per_word=-1.0)
@@ -33,16 +41,19 @@ class Calibration:
     offset: float
     offset_per_word: float
     ceiling: float = field(default=1.0, metadata={"above": 0, "at_most": 1})
+    phrases: "Calibration | None" = None
 
-    def probability(self, cosines: ArrayLike, n_words: ArrayLike) -> NDArray[np.float64]:
-        """Of a cosine with a sentence of so many content words; one number of words for all, or one for each."""
-        n = count_words(n_words)
+    def probability(self, scores: ArrayLike, n_words: ArrayLike) -> NDArray[np.float64]:
+        """Of a score with a sentence of so many content words; one number of words for all, or one for each."""
+        n, x = count_words(n_words), np.asarray(scores, np.float64)
         slope, offset = self.slope + n * self.slope_per_word, self.offset + n * self.offset_per_word
-        return self.ceiling * sigmoid(slope * np.asarray(cosines, np.float64) + offset)
+        own = self.ceiling * sigmoid(slope * x + offset)
+        return own if self.phrases is None else np.where(n <= MOST_IN_A_PHRASE, self.phrases.probability(x, n), own)
 
-    def to_table(self) -> dict[str, float]:
+    def to_table(self) -> dict[str, Any]:
         """What stands in config.json under `calibration`."""
-        return {key: round(value, 4) for key, value in asdict(self).items()}
+        numbers = {name: round(getattr(self, name), 4) for name in (spec.name for spec in fields(self)[:-1])}
+        return numbers | ({"phrases": self.phrases.to_table()} if self.phrases else {})
 
     @classmethod
     def from_table(cls, table: Any, origin: str) -> "Calibration":

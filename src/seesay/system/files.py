@@ -1,8 +1,11 @@
 """Where seesay keeps things on disk, and the one way it writes them."""
 
 import errno
+import glob
+import hashlib
 import os
 import secrets
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -79,7 +82,8 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}{PARTIAL}")
+        _remove_abandoned_of(path)
+        temporary = path.with_name(f".{path.name}.{_writer()}-{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}")
         temporary.open("xb").close()
     except (OSError, ValueError) as error:  # a path without a name, or with a null in it, is a ValueError
         raise cannot_write(path, error, "choose a folder that you may write to") from error
@@ -99,6 +103,33 @@ def cannot_write(path: Path, error: Exception, hint: str | None = None) -> Seesa
     is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
     why = getattr(error, "strerror", None) or str(error)
     return SeesayError(f"cannot write {path}: {why.lower()}", hint="make room on the disk" if is_full else hint)
+
+
+def _writer() -> str:
+    """This machine, in a few letters."""
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _remove_abandoned_of(path: Path) -> None:
+    """Remove what writers of a file have left behind that were killed; those of other machines may still be at it."""
+    start = f".{path.name}.{_writer()}-"
+    for left in path.parent.glob(f"{glob.escape(start)}*{PARTIAL}"):
+        number = left.name.removeprefix(start).partition("-")[0]
+        with suppress(OSError):  # another process tidies up as well
+            if number.isdecimal() and not _is_running(int(number)):
+                left.unlink()
+
+
+def _is_running(process: int) -> bool:
+    if os.name == "nt":  # where asking for a process would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is another user's, or no number of a process
+        return True
+    return True
 
 
 def remove_abandoned(folder: Path, pattern: str = f".*{PARTIAL}", *, after: float = _ABANDONED) -> None:

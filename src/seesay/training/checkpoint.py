@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
@@ -61,7 +61,7 @@ def write_tensors(path: Path, kind: str, tensors: Mapping[str, Tensor], about: M
     metadata = {"seesay": kind, "format": _FORMAT, "about": text, "crc32": _checksum(kept, text)}
     with replace_atomically(path) as temporary:
         try:
-            save_file(kept, temporary, metadata)
+            temporary.write_bytes(to_bytes(kept, metadata))
         except (OSError, SafetensorError) as error:
             raise SeesayError(f"cannot write {path}: {error}", hint="make room on the disk and run again") from error
 

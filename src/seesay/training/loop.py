@@ -127,7 +127,7 @@ class _Run:
     def start(self, resume: bool) -> None:
         """Take up the checkpoint, or begin."""
         if self.rank == 0:
-            for pattern in (f".*{PARTIAL}", ".tmp*"):  # safetensors writes to a temporary name of its own
+            for pattern in (f".*{PARTIAL}", ".tmp*"):  # the second is what earlier versions left
                 remove_abandoned(self.run_dir, pattern, after=0.0)
         if resume and self.checkpoint.exists():
             self.progress = load_checkpoint(

@@ -6,7 +6,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seesay.catalogue.weights import calibration_of
 from seesay.errors import SeesayError
+from seesay.library.ranking.calibration import is_likely
 from seesay.verbs.inputs import Images, NamedImage, read_usable, refuse
 from seesay.verbs.loading import answering_model, name_of
 from seesay.verbs.results import Bars, Drawn, lines, no_bars, picture_html, table_html
@@ -24,8 +26,9 @@ class IdentifiedImage:
     Attributes:
         image: The image that was given.
         choice: Probability that the description was written for this one of the images.
-        match: Probability that the description fits this image, which is looked at alone; None where the model compares
-            images and gives no such probability.
+        match: The share of people who would say that the description fits this image, which is looked at alone. For
+            weights that were not calibrated by people: the probability, where half of all pairs match; None where the
+            model compares images and gives no such probability.
     """
 
     image: NamedImage
@@ -69,8 +72,8 @@ class Identification(Drawn):
 
     @property
     def is_none(self) -> bool:
-        """Whether the description probably fits none of the images: it is likelier not to fit the best than to fit."""
-        return self.nothing_known or (self.best.match is not None and self.best.match < 0.5)
+        """Whether the description is likely to fit none of the images."""
+        return self.nothing_known or (self.best.match is not None and not is_likely(self.best.match))
 
     def __len__(self) -> int:
         return len(self.images)
@@ -169,6 +172,7 @@ def identify(
 
     from seesay.explainers.registry import choose_explainer
     from seesay.runtime.probabilities import choice_probability, match_probability
+    from seesay.text.function_words import content_words
     from seesay.text.tokens import tokenize
     from seesay.text.typed.known_words import read_words
     from seesay.verbs.features import see
@@ -187,11 +191,18 @@ def identify(
         if not skip_unusable or not seen.images:
             refuse(seen.failures)
         logits = identifier.score(identifier.encode_images(seen.all()), identifier.encode_texts([reading.text]))[:, 0]
+        curve = calibration_of(identifier.weights)
         calibration = (1.0, 0.0, identifier.temperature) if compares else identifier.calibration
-        choice, match = choice_probability(calibration, logits), match_probability(calibration, logits)
+        choice = choice_probability(calibration, logits)
+        match = (
+            match_probability(calibration, logits)
+            if curve is None
+            else curve.probability(logits, len(content_words(reading.text)))
+        )
+        has_match = curve is not None or not compares
     order = np.argsort(-logits, kind="stable").tolist()[:n]
     rows = tuple(
-        IdentifiedImage(seen.images[at], float(choice[at]), None if compares else float(match[at])) for at in order
+        IdentifiedImage(seen.images[at], float(choice[at]), float(match[at]) if has_match else None) for at in order
     )
     return Identification(
         name,

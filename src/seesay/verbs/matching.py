@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seesay.catalogue.weights import calibration_of
 from seesay.errors import SeesayError
 from seesay.system.extras import require
+from seesay.text.function_words import content_words
 from seesay.text.tokens import tokenize
 from seesay.verbs.inputs import Images, NamedImage, find_missing, read_images
 from seesay.verbs.loading import answering_model, load_once, name_of
-from seesay.verbs.results import lines, picture_html, table_html
+from seesay.verbs.results import lines, picture_html, say_share, table_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +33,8 @@ class Matches:
         sentences: The sentences that were given.
         scores: (n_images, n_sentences) the model's own; for a joint embedding the cosine, from -1 to 1.
         shares: (n_images, n_sentences) how the sentences divide each image among themselves; a row sums to 1.
+        fits: (n_images, n_sentences) the share of people who would say that the sentence fits the image; None where
+            that has not been measured for the model.
         warnings: What one should know before relying on them.
     """
 
@@ -39,18 +43,30 @@ class Matches:
     sentences: tuple[str, ...]
     scores: "NDArray[np.float32]"
     shares: "NDArray[np.float32]"
+    fits: "NDArray[np.float64] | None" = None
     warnings: tuple[str, ...] = ()
 
     def ranked(self, place: int = 0) -> list[tuple[str, float, float]]:
         """The sentences of an image, the best first, each with its score and its share."""
-        order = (-self.scores[place]).argsort(kind="stable")
-        return [(self.sentences[at], float(self.scores[place, at]), float(self.shares[place, at])) for at in order]
+        return [
+            (self.sentences[at], float(self.scores[place, at]), float(self.shares[place, at]))
+            for at in self._order(place)
+        ]
+
+    def said(self, place: int = 0) -> list[str]:
+        """How well each sentence fits an image, in the order of `ranked`: `64 % likely`, or nothing."""
+        if self.fits is None:
+            return [""] * len(self.sentences)
+        return [say_share(float(self.fits[place, at])) for at in self._order(place)]
+
+    def _order(self, place: int) -> list[int]:
+        return [int(at) for at in (-self.scores[place]).argsort(kind="stable")]
 
     def __repr__(self) -> str:
         rows = [
-            f"  {score:.3f} {100 * share:3.0f} %  {image.name}: {sentence}"
+            f"  {score:.3f} {100 * share:3.0f} %  {said}  {image.name}: {sentence}"
             for place, image in enumerate(self.images)
-            for sentence, score, share in self.ranked(place)
+            for (sentence, score, share), said in zip(self.ranked(place), self.said(place), strict=True)
         ]
         return lines(f"Matches by {self.model}", *rows, *self.warnings)
 
@@ -61,18 +77,27 @@ class Matches:
                 escape(sentence),
                 f"{score:.3f}",
                 f"{100 * share:.0f} %",
+                said,
             ]
             for place, image in enumerate(self.images)
-            for rank, (sentence, score, share) in enumerate(self.ranked(place))
+            for rank, ((sentence, score, share), said) in enumerate(
+                zip(self.ranked(place), self.said(place), strict=True)
+            )
         ]
-        return table_html(["image", "sentence", "score", "share"], rows)
+        return table_html(["image", "sentence", "score", "share", "fits"], rows)
 
     def to_dict(self) -> dict[str, Any]:
         """As `seesay match --json` prints it."""
         rows = [
-            {"photo": image.name, "sentence": sentence, "score": round(float(s), 4), "share": round(float(p), 4)}
-            for image, row, share in zip(self.images, self.scores, self.shares, strict=True)
-            for sentence, s, p in zip(self.sentences, row, share, strict=True)
+            {
+                "photo": image.name,
+                "sentence": sentence,
+                "score": round(float(self.scores[row, at]), 4),
+                "share": round(float(self.shares[row, at]), 4),
+                "fits": None if self.fits is None else round(float(self.fits[row, at]), 4),
+            }
+            for row, image in enumerate(self.images)
+            for at, sentence in enumerate(self.sentences)
         ]
         return {"model": self.model, "matches": rows}
 
@@ -117,6 +142,7 @@ def match(
     from seesay.text.typed.known_words import read_words
 
     sources = [image.source for image in given]
+    calibration = None
     if ensemble is not None:
         require("train", "parse", purpose="an ensemble")
         from seesay.models.ensemble import read_ensemble
@@ -134,9 +160,15 @@ def match(
         encoded = matcher.encode_texts([reading.text for reading in readings])
         scores = matcher.score(matcher.encode_images(matcher.features(sources)), encoded)
         shares = _softmax(scores / matcher.temperature)
+        calibration = calibration_of(matcher.weights)
     notes = [each.notes(without="the score is that of the rest", lost="the score means nothing") for each in readings]
     warnings = [note for own in notes for note in own]
-    return Matches(name, tuple(given), tuple(texts), scores, shares, tuple(warnings))
+    fits = None
+    if calibration is not None:
+        n_words = [len(content_words(reading.text)) for reading in readings]
+        known = [not reading.is_lost for reading in readings]
+        fits = calibration.probability(scores, n_words) * known
+    return Matches(name, tuple(given), tuple(texts), scores, shares, fits, tuple(warnings))
 
 
 def _matcher_for(given: Any) -> "Answering":

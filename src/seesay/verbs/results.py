@@ -25,6 +25,18 @@ def no_bars(title: str) -> "Iterator[Progress]":
     yield lambda done, total: None
 
 
+def say_share(share: float) -> str:
+    """A share of people who say yes, as a person reads it.
+
+    Example:
+        >>> say_share(0.42), say_share(0.02)
+        (' 42 % likely  ', '  2 % unlikely')
+    """
+    from seesay.library.ranking.calibration import word_for
+
+    return f"{100 * share:3.0f} % {word_for(share):<8}"
+
+
 class Drawn(ABC):
     """A result that a picture says best: `draw()` gives it, `show()` opens it, a notebook shows it by itself."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from seesay.errors import SeesayError
 from seesay.system.names import printable
 from seesay.system.remote import as_url
-from seesay.verbs.results import Bars, Drawn, lines, no_bars, picture_html, table_html
+from seesay.verbs.results import Bars, Drawn, lines, no_bars, picture_html, say_share, table_html
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from seesay.library.ranking.likeness import Crop, Source
     from seesay.library.ranking.search import Result
     from seesay.library.types import Filter
+
+
+NOTHING_LIKELY = "nothing is likely to fit; these come nearest"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -185,9 +188,10 @@ def find_in(
         images = [_as_example(image) for image in like]
         results = opened.search(query, folders=folders, like=images, plus=plus, minus=minus, **how)
     made_with = opened.store.fingerprint()
+    unlikely = [NOTHING_LIKELY] if results.nothing_likely else []
     return SearchResults(
         query, opened.store.name, made_with.model if made_with else None, tuple(results),
-        (*warnings, *results.notes()), results.understood(), opened if place is None else place,
+        (*warnings, *results.notes(), *unlikely), results.understood(), opened if place is None else place,
     )  # fmt: skip
 
 
@@ -248,7 +252,7 @@ def draw_results(answers: Sequence[SearchResults]) -> "Image":
 
 def say_score(result: "Result") -> str:
     """A score as people read it: a percentage with its word, or the plain similarity."""
-    return f"{100 * result.score:3.0f} % {result.word:<8}" if result.word else f"{result.score:5.2f}"
+    return say_share(result.score) if result.word else f"{result.score:5.2f}"
 
 
 def _with_box(thumbnail: bytes, result: "Result") -> "Image":

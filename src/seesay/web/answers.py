@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from seesay.library.indexing.places import exists
+from seesay.library.ranking.calibration import word_for
 from seesay.library.ranking.likeness import Box
 from seesay.library.ranking.search import Result
 from seesay.library.status import Status
@@ -128,7 +129,8 @@ class WordAnswer(BaseModel):
     text: str
     content: bool = Field(description="Whether it names something that can be seen; the rest is empty otherwise.")
     known: bool = Field(description="Whether the model has learned it.")
-    probability: float | None = Field(description="That the photo shows it, where the model is calibrated.")
+    probability: float | None = Field(description="Share of people who would say that the photo shows it.")
+    said: str | None = Field(description="That in a word: likely, maybe or unlikely.")
     heat: list[list[int]] = Field(description="Rows of a map over the photo, 0 cold to 100 hot.")
     box: Box | None = Field(
         description="The region that it refers to: left, top, right, bottom as fractions of the photo."
@@ -142,6 +144,7 @@ class WordAnswer(BaseModel):
             content=word.content,
             known=word.known,
             probability=None if word.probability is None else round(word.probability, 4),
+            said=None if word.probability is None else word_for(word.probability),
             heat=[] if word.heat is None else (100 * word.heat).round().astype(int).tolist(),
             box=word.box,
             place=word.place,

@@ -58,3 +58,32 @@ class Lane:
     def close(self) -> None:
         """Let what is being done be finished, and nothing else."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class Amount:
+    """How much of something there is at a time, all visitors together; what would be too much is refused.
+
+    Example:
+        >>> bytes_at_once = Amount("photos", 100)
+        >>> bytes_at_once.add(60)
+        >>> bytes_at_once.add(60)
+        Traceback (most recent call last):
+        seesay.web.lanes.BusyError: too many photos at once
+          try: again in a moment
+    """
+
+    def __init__(self, name: str, most: int) -> None:
+        self.name, self.most, self.now = name, most, 0
+
+    def add(self, amount: int) -> None:
+        """Count something in.
+
+        Raises:
+            BusyError: There is no room for it.
+        """
+        if self.now + amount > self.most:
+            raise BusyError(f"too many {self.name} at once", hint="again in a moment")
+        self.now += amount
+
+    def remove(self, amount: int) -> None:
+        self.now -= amount

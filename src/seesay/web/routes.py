@@ -11,6 +11,7 @@ from seesay.library.ranking.likeness import Box, Crop, find_photo
 from seesay.library.ranking.search import SORTS
 from seesay.library.types import Filter, Photo
 from seesay.web import answers
+from seesay.web.lanes import Amount
 from seesay.web.photos import SIDES, check_version, draw_photo, version_of
 from seesay.web.queries import LARGEST_ID, Exactly, Page, Text, Texts, read_crop, read_where
 from seesay.web.service import Question, Service
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from seesay.captioning.sentences import Caption
 
 LARGEST_UPLOAD = 32 * 1024 * 1024
-SLOWEST_UPLOAD = 60.0
-"""Seconds within which an uploaded photo has to have arrived."""
+SLOWEST_UPLOAD, FIRST_SECONDS = 32 * 1024, 10.0
+"""Bytes a second that an uploaded photo has to come with on average, from so many seconds on."""
 
 _SORTS = f"^({'|'.join(SORTS)})$"
 _FOR_EVER = "private, max-age=31536000, immutable"
@@ -80,22 +81,27 @@ def search_routes(service: Service) -> APIRouter:
     @routes.post("/search", openapi_extra={"requestBody": {"required": True, "content": _IMAGE}})
     async def search_by_photo(request: Request, asked: Asked) -> answers.SearchAnswer:
         """The photos that are like the one in the body, which is not kept; best first."""
-        return await service.explanations.run(service.search, asked, [await _receive(request)])
+        return await service.explanations.run(service.search, asked, [await _receive(request, service.arriving)])
 
     return routes
 
 
-async def _receive(request: Request) -> bytes:
-    """The body of a request, as long as it is not too large and does not take for ever."""
+async def _receive(request: Request, arriving: Amount) -> bytes:
+    """The body of a request, as long as it is not too large, keeps coming, and there is room for it."""
     content = bytearray()
+    start = asyncio.get_running_loop().time()
     try:
-        async with asyncio.timeout(SLOWEST_UPLOAD):
+        async with asyncio.timeout(FIRST_SECONDS) as waiting:
             async for chunk in request.stream():
+                arriving.add(len(chunk))
                 content += chunk
                 if len(content) > LARGEST_UPLOAD:
                     raise SeesayError("the photo is too large", allowed=f"up to {LARGEST_UPLOAD:,} bytes")
+                waiting.reschedule(start + FIRST_SECONDS + len(content) / SLOWEST_UPLOAD)
     except TimeoutError as error:
-        raise SeesayError("the photo has not arrived in time", allowed=f"{SLOWEST_UPLOAD:.0f} seconds") from error
+        raise SeesayError("the photo comes too slowly", allowed=f"{SLOWEST_UPLOAD:,} bytes a second") from error
+    finally:
+        arriving.remove(len(content))
     if not content:
         raise SeesayError("there is no photo in the request", allowed="the bytes of an image as its body")
     return bytes(content)

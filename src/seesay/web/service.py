@@ -16,11 +16,13 @@ from seesay.library.types import Filter, Photo
 from seesay.verbs.photos import PhotoModels
 from seesay.web.answers import JudgedAnswer, ResultAnswer, SearchAnswer, StatusAnswer, UnderstoodAnswer
 from seesay.web.indexing import Indexer
-from seesay.web.lanes import Lane
+from seesay.web.lanes import Amount, Lane
 from seesay.web.queries import Page
 
 N_EXAMPLES, N_LOOKED_AT = 6, 300
 """Example queries, and the photos that they are taken from."""
+ARRIVING = 256 * 1024 * 1024
+"""Bytes of photos that are being sent at a time."""
 BY_DATE = 200
 """The photos that fit best, of which the latest are shown first."""
 
@@ -45,6 +47,7 @@ class Service:
         self.library = library
         self.models = models
         self.indexer = indexer
+        self.arriving = Amount("photos", ARRIVING)
         self.searching = Lane("searches", workers=3, waiting=64)
         self.drawing = Lane("images", workers=1, waiting=32)
         self.explanations = Lane("explanations", workers=1, waiting=8)

@@ -1,16 +1,18 @@
 """The derived matrix is right whatever happens to its files, and is written no oftener than it has to be."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from seesay.library.stores import keeper, matrix
 from seesay.library.stores.keeper import MatrixKeeper
 from seesay.library.stores.sqlite import SqliteStore
-from seesay.library.types import Filter, Fingerprint
+from seesay.library.types import Batch, Content, File, Filter, Fingerprint
 
 Put = Callable[..., None]
 AXES = {"/a.jpg": [1.0, 0, 0], "/b.jpg": [0, 1.0, 0], "/c.jpg": [0, 0, 1.0]}
@@ -160,3 +162,126 @@ def test_what_killed_writers_left_is_removed_in_time(
 def test_an_empty_library_has_an_empty_matrix(store: SqliteStore) -> None:
     assert found(store) == []
     assert np.load(store.folder / written(store)).shape == (0, 3)
+
+
+DIM = 96
+
+
+@pytest.fixture
+def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
+    """A library of 600 photos, which is many here."""
+    monkeypatch.setattr(matrix, "MANY", 500)
+    monkeypatch.setattr(keeper, "_LATER", 300)
+    store = SqliteStore(tmp_path / "many")
+    store.start(Fingerprint("toy", "1", "none", DIM))
+    add(store, 0, 600)
+    return store
+
+
+def unit_rows(start: int, end: int) -> NDArray[np.float16]:
+    rng = np.random.default_rng(start)
+    rows = rng.standard_normal((end - start, 8)) @ np.random.default_rng(5).standard_normal((8, DIM))
+    rows += 0.1 * rng.standard_normal(rows.shape)
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+
+
+def add(store: SqliteStore, start: int, end: int) -> None:
+    batch = Batch()
+    for number, row in enumerate(unit_rows(start, end), start):
+        batch.contents.append(Content(f"{number:032x}", 8, 8, None, None, row, b"jpeg"))
+        batch.photos.append((File(f"/{number}.jpg".encode(), 1, 1), f"{number:032x}"))
+    store.write(batch)
+
+
+def check_exact(store: SqliteStore, n: int = 20, bonus: dict[int, float] | None = None) -> None:
+    """The best are those of the product with every vector, and so are their cosines."""
+    query = unit_rows(9999, 10000)[0].astype(np.float32)
+    vectors = store.vectors(range(1, 2000))
+    added = bonus or {}
+    scores = {number: float(row @ query) + added.get(number, 0.0) for number, row in vectors.items()}
+    hits = store.nearest(query, n, Filter(), bonus)
+    assert [hit.photos[0].content for hit in hits] == sorted(scores, key=lambda number: -scores[number])[:n]
+    for hit in hits:
+        number = hit.photos[0].content
+        assert hit.cosine == pytest.approx(scores[number] - added.get(number, 0.0), abs=1e-5)
+
+
+def about(store: SqliteStore) -> dict[str, str]:
+    table: dict[str, str] = json.loads((store.folder / "matrix.json").read_text())
+    return table
+
+
+def test_many_vectors_are_kept_as_bytes_and_answer_exactly(many: SqliteStore) -> None:
+    check_exact(many)
+    codes = np.load(many.folder / about(many)["codes"])
+    assert codes.dtype == np.int8
+    assert len(codes) == 600 * 64
+    check_exact(SqliteStore(many.folder))
+    check_exact(many, bonus={7: 0.4, 300: 0.9, 5000: 1.0})
+
+
+def test_later_vectors_stand_beside_the_codes(many: SqliteStore) -> None:
+    check_exact(many)
+    first = about(many)["codes"]
+    add(many, 600, 700)
+    check_exact(many)
+    assert about(many)["codes"] == first
+    add(many, 700, 1000)
+    check_exact(many)
+    assert about(many)["codes"] != first
+
+
+def test_vectors_that_have_gone_are_not_found_among_codes(many: SqliteStore) -> None:
+    check_exact(many)
+    query = unit_rows(9999, 10000)[0].astype(np.float32)
+    best = many.nearest(query, 5, Filter())
+    many.forget([os.fsencode(photo.path) for hit in best for photo in hit.photos])
+    many.drop_unused()
+    check_exact(many)
+
+
+def test_a_filter_that_few_pass_is_answered_exactly(many: SqliteStore) -> None:
+    query = unit_rows(9999, 10000)[0].astype(np.float32)
+    many.nearest(query, 5, Filter())
+    hits = many.nearest(query, 3, Filter(during="1970"))
+    scores = {number: float(row @ query) for number, row in many.vectors(range(1, 601)).items()}
+    assert [hit.photos[0].content for hit in hits] == sorted(scores, key=lambda number: -scores[number])[:3]
+    assert many.nearest(query, 3, Filter(during="1999")) == []
+
+
+def test_a_library_whose_matrix_an_older_release_wrote_is_opened_and_gets_codes(many: SqliteStore) -> None:
+    with many._database.transaction() as connection:
+        ((epoch,),) = connection.execute("SELECT value FROM about WHERE key = 'epoch'").fetchall()
+    np.save(many.folder / "matrix-old.ids.npy", np.arange(1, 601))
+    np.save(many.folder / "matrix-old.rows.npy", unit_rows(0, 600).astype(np.float32))
+    names = {"epoch": epoch, "ids": "matrix-old.ids.npy", "rows": "matrix-old.rows.npy"}
+    (many.folder / "matrix.json").write_text(json.dumps(names))
+    check_exact(SqliteStore(many.folder))
+    assert "codes" in about(many)
+    assert not list(many.folder.glob("matrix-old*"))
+
+
+@pytest.mark.parametrize("part", ["codes", "sums", "scheme", "ids"])
+@pytest.mark.parametrize("damage", ["absent", "short", "turned"])
+def test_damaged_codes_are_made_again(many: SqliteStore, part: str, damage: str) -> None:
+    check_exact(many)
+    path = many.folder / about(many)[part]
+    if damage == "absent":
+        path.unlink()
+    elif damage == "short":
+        path.write_bytes(path.read_bytes()[:-70])
+    else:
+        np.save(path, np.load(path)[::-1])
+    check_exact(SqliteStore(many.folder))
+
+
+def test_codes_are_made_in_memory_where_nothing_can_be_written(
+    many: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np.lib.format, "write_array_header_1_0", full)
+    check_exact(many)
+    assert files(many) == []
+    assert not MatrixKeeper(many._database).current().is_exact

@@ -24,6 +24,13 @@ DAMAGES = {
     "date": "UPDATE photos SET mtime_ns = 'yesterday' WHERE content = 1",
     "size": "UPDATE photos SET size = 'large' WHERE content = 1",
     "thumbnail": "UPDATE thumbnails SET jpeg = X'' WHERE content = 1",
+    "one byte of a vector": "UPDATE vectors SET vector = X'01' || substr(vector, 2) WHERE content = 1",
+    "one byte of a thumbnail": "UPDATE thumbnails SET jpeg = substr(jpeg, 1, 99) || X'01' || substr(jpeg, 101)",
+    "a tag": "UPDATE tags SET probability = probability / 2 WHERE content = 1",
+    "no tags": "DELETE FROM tags WHERE content = 1",
+    "width": "UPDATE contents SET width = width + 1 WHERE id = 1",
+    "digest": "UPDATE contents SET digest = 'x' || substr(digest, 2) WHERE id = 1",
+    "day": "UPDATE photos SET date = '1999-01-01T00:00:00'",
 }
 
 

@@ -12,10 +12,12 @@ from seesay.text.tokens import tokenize
 from seesay.training.finishing.calibration import (
     Queries,
     fit_calibration,
-    fit_queries,
+    fit_judged,
+    fit_said,
     gather_queries,
     mean_average_precision,
     precisions,
+    read_part,
 )
 
 CURVE = Calibration(slope=8.0, slope_per_word=1.0, offset=-3.0, offset_per_word=-1.0)
@@ -36,13 +38,13 @@ def test_the_curve_that_made_the_pairs_is_found_again() -> None:
         np.testing.assert_allclose(found.probability(cosines, n_words), CURVE.probability(cosines, n_words), atol=0.03)
 
 
-def test_a_ceiling_is_found_where_what_fits_is_not_always_said() -> None:
+def test_a_ceiling_is_found_where_people_never_agree_wholly() -> None:
     rng = np.random.default_rng(2)
     cosines = rng.uniform(0, 1, 60_000)
-    fits = rng.random(60_000) < 0.5 / (1 + np.exp(6 - 20 * cosines))
+    fits = rng.random(60_000) < 0.7 / (1 + np.exp(6 - 20 * cosines))
     found = fit_calibration(cosines, fits, np.full(60_000, 2))
-    assert found.ceiling == 0.5
-    assert found.probability(1.0, 2) == pytest.approx(0.5, abs=0.02)
+    assert found.ceiling == 0.7
+    assert found.probability(1.0, 2) == pytest.approx(0.7, abs=0.02)
     assert fit_calibration(*observe()).ceiling == 1.0
 
 
@@ -83,29 +85,68 @@ def collection(*items: Item) -> Collection:
     return Collection("toy", Path(), "toy", items)
 
 
-def test_a_photo_fits_a_query_where_its_describers_said_every_content_word_in_whatever_form() -> None:
+def names(text: str) -> list[str]:
+    return [word for word in tokenize(text) if len(word) > 2]
+
+
+def test_describers_say_a_query_of_a_photo_where_they_have_every_content_word_in_whatever_form() -> None:
     photos = collection(
-        Item("1.jpg", None, ("Two dogs play.", "Dogs in the snow."), "dev"),
-        Item("2.jpg", None, ("A cat sleeps in snow.",), "dev"),
+        Item("1.jpg", None, ("Two dogs play.", "Dogs in the snow.", "A picture."), "dev"),
+        Item("2.jpg", None, ("A cat sleeps in snow.", "A dog and a cat."), "dev"),
     )
     phrases = (Phrase(0, 0, 2, "a dog", "7", ()), Phrase(0, 0, 1, "nothing", "0", ()))
     entities = collection(Item("1.jpg", None, ("a dog",), None, phrases=phrases))
-    queries = gather_queries(photos, entities, lambda text: [word for word in tokenize(text) if len(word) > 2])
-    found = {text: fits.tolist() for text, fits in zip(queries.texts, queries.fits, strict=True)}
-    assert queries.n_phrases == 1
-    assert queries.texts[0] == "a dog"
-    assert found["a dog"] == [True, False]
-    assert found["A cat sleeps in snow."] == [False, True]
+    queries = gather_queries(photos, entities, names)
+    said = {text: each.tolist() for text, each in zip(queries.texts, queries.said, strict=True)}
+    assert (queries.n_phrases, queries.texts[0], queries.owners[0]) == (1, "a dog", 0)
+    assert said["a dog"] == [True, False]  # without its writer, and without one describer of the other photo
+    assert said["A cat sleeps in snow."] == [False, False]  # nobody but its writer said so
+    assert queries.fits[queries.texts.index("A cat sleeps in snow.")].tolist() == [False, True]
+    assert queries.of_phrases().texts == ["a dog"]
     scores = np.array([[0.9, 0.1]] * len(queries.texts), np.float32)
     assert precisions({"all": scores}, queries)["phrases"] == {"all": 100.0}
 
 
-def test_scores_of_queries_are_fitted_pair_by_pair() -> None:
-    cosines, fits, n_words = observe(6000)
-    n_words[:] = np.repeat(n_words[:60], 100)
-    queries = Queries([""] * 60, n_words[::100], fits.reshape(60, 100), 60)
-    scores = cosines.reshape(60, 100).astype(np.float32)
-    assert fit_queries(scores, queries) == fit_calibration(scores.ravel(), fits, n_words)
+def test_sentences_alone_are_enough() -> None:
+    photos = collection(Item("1.jpg", None, ("Two dogs play.", "Dogs in the snow."), "dev"))
+    assert gather_queries(photos, None, names).n_phrases == 0
+
+
+def test_what_is_not_always_mentioned_still_fits() -> None:
+    rng = np.random.default_rng(3)
+    n_texts, n_photos, mentioned = 300, 201, np.array([0.0, 0.6, 0.3])
+    n_words = rng.integers(1, 3, n_texts)
+    scores = rng.uniform(-0.2, 0.9, (n_texts, n_photos)).astype(np.float32)
+    fits = rng.random(scores.shape) < CURVE.probability(scores, n_words[:, None])
+    fits[:, 0] = True  # each was written about the first photo
+    said = fits & (rng.random(scores.shape) < mentioned[n_words][:, None])
+    queries = Queries([""] * n_texts, n_words, np.zeros(n_texts, np.int64), said, n_texts)
+    for own, n in zip(queries.mentioned(), n_words, strict=True):
+        assert own == pytest.approx(mentioned[n], abs=0.1)
+    found = fit_said(scores, queries)
+    for n in (1, 2):
+        at = np.linspace(0, 0.8, 9)
+        np.testing.assert_allclose(found.probability(at, n), CURVE.probability(at, n), atol=0.12)
+
+
+def test_judgements_make_the_curve_of_sentences_and_leave_that_of_phrases() -> None:
+    scores, said, n_words = observe(20_000)
+    phrases = Calibration(1.0, 0.0, 0.0, 0.0)
+    curve, figures = fit_judged(scores.astype(np.float32), said.astype(float), n_words, phrases)
+    assert curve.phrases == phrases
+    assert curve.probability(0.5, 4) == pytest.approx(float(CURVE.probability(0.5, 4)), abs=0.05)
+    assert figures["log-loss"] < figures["log-loss of a constant"]
+    assert figures["expected calibration error"] < 0.02
+
+
+def test_judged_pairs_are_places_of_sentences_and_photos(tmp_path: Path) -> None:
+    pets = collection(Item("dog.jpg", None, ("a dog", "it runs")), Item("cat.jpg", None, ("a cat",)))
+    table = tmp_path / "votes.tsv"
+    table.write_text("image\tcaption\tyes\tno\tpart\ncat.jpg\tdog.jpg#1\t1\t3\tfit\ncat.jpg\tcat.jpg#0\t3\t0\tfit\n")
+    yes, photos, texts, (sentence_of, item_of) = read_part(table, pets, "fit")
+    assert yes.tolist() == [0.25, 1.0]
+    assert ([item.name for item in photos.items], texts) == (["cat.jpg"], ["it runs", "a cat"])
+    assert (sentence_of.tolist(), item_of.tolist()) == ([0, 1], [0, 0])
 
 
 def test_average_precision_is_over_queries_that_some_photo_fits() -> None:

@@ -38,6 +38,13 @@ def tune(
     entities: Annotated[
         str, typer.Option(metavar="DATA", help="Flickr30k Entities, for noun phrases and boxes.")
     ] = "flickr30k_entities",
+    judgements: Annotated[
+        str,
+        typer.Option(
+            metavar="DATA",
+            help="calibration: people's judgements of photos and sentences; none: what describers said.",
+        ),
+    ] = "",
     after: Annotated[
         str, typer.Option(metavar="NAMES", help="cascade: the stages of search before this one, such as vse,dvsa.")
     ] = "",
@@ -92,7 +99,7 @@ def tune(
     from seesay.system.files import replace_atomically
     from seesay.system.results import MARK, check_result_folder
     from seesay.training.finishing.recording import compare, record
-    from seesay.training.finishing.steps import PROPOSERS, SPLIT
+    from seesay.training.finishing.steps import NEED_BOXES, PROPOSERS, SPLIT
 
     if report is not None:
         require_free(report, Path(weights) / "config.json", *(data or ()), overwrite=overwrite)
@@ -104,7 +111,10 @@ def tune(
         return
     is_new = not (Path(weights) / "config.json").is_file()
     about = _new_ensemble(weights) if members and is_new else find(weights)
-    request = _request(data, images, entities, after, members, centres, quiet=as_json)
+    request = _request(data, images, entities, judgements, after, members, centres, quiet=as_json)
+    if not only and not request.has_entities and any(step in NEED_BOXES for step in steps):
+        steps = [step for step in steps if step not in NEED_BOXES]
+        request.tell(f"{' and '.join(NEED_BOXES)} are left out: they need the boxes of Flickr30k Entities (--entities)")
     told: list[dict[str, Any]] = []
     for step in steps:
         start = time.monotonic()
@@ -118,7 +128,7 @@ def tune(
                 _write_ensemble(about.folder, proposal, f"{proposal.data}/{SPLIT}")
             change = record(
                 about.folder, proposal.section, proposal.table,
-                data=proposal.data, split=SPLIT, beside=proposal.beside,
+                data=proposal.data, split=proposal.split, beside=proposal.beside,
             )  # fmt: skip
         told.append(_tell(step, proposal, change, time.monotonic() - start, dry_run, as_json))
     if report is not None:
@@ -146,13 +156,24 @@ def _choose_steps(weights: str, only: list[str], members: str) -> list[str]:
     able = steps_for(found)
     if lacking := [step for step in only if step not in (*able, "prune")]:
         raise SeesayError(f"{found.name} has no use for {lacking[0]}", allowed=[*able, "prune"])
+    if not (only or able):
+        raise SeesayError(f"{found.name} has no settings to tune", allowed="--only prune", hint="seesay models")
     return [step for step in STEPS if step in (only or able)]
 
 
 def _request(
-    data: list[str] | None, images: Path | None, entities: str, after: str, members: str, centres: int, *, quiet: bool
+    data: list[str] | None,
+    images: Path | None,
+    entities: str,
+    judgements: str,
+    after: str,
+    members: str,
+    centres: int,
+    *,
+    quiet: bool,
 ) -> "Request":
     from seesay.library.indexing.encoding import likeliest_tags
+    from seesay.library.ranking.tags import find_clues
     from seesay.library.tag_names import classes_named
     from seesay.text.function_words import content_words
     from seesay.training.finishing.requests import QueryWords, Request
@@ -164,8 +185,8 @@ def _request(
         if not quiet:
             typer.echo(line, err=True)
 
-    words = QueryWords(content_words, classes_named, likeliest_tags)
-    return Request(words, tuple(data or ()), images, entities, names(after), names(members), centres, tell)
+    words = QueryWords(content_words, classes_named, likeliest_tags, find_clues)
+    return Request(words, tuple(data or ()), images, entities, judgements, names(after), names(members), centres, tell)
 
 
 def _tell(
@@ -173,7 +194,7 @@ def _tell(
 ) -> dict[str, Any]:
     if not as_json:
         done = "would change" if dry_run else "changed"
-        where = f"chosen on {proposal.data}/dev in {seconds:.0f} s"
+        where = f"chosen on {proposal.data}/{proposal.split} in {seconds:.0f} s"
         typer.echo(f"{step}: {done if change.keys else 'no change'}, {where}")
         for key, (old, new) in change.keys.items():
             typer.echo(f"  {key}: {'–' if old is None else old} → {'–' if new is None else new}")
@@ -182,7 +203,7 @@ def _tell(
         "section": proposal.section,
         "table": proposal.table,
         "data": proposal.data,
-        "split": "dev",
+        "split": proposal.split,
         "changed": {key: list(values) for key, values in change.keys.items()},
         "seconds": round(seconds, 1),
         "figures": proposal.figures,

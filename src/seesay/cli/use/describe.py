@@ -8,9 +8,8 @@ import typer
 
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Model, Overwrite, Photo, Regions
-from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable
+from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, tell_drawn
 from seesay.system import ranges
-from seesay.system.names import printable
 
 if TYPE_CHECKING:
     from seesay.verbs.descriptions import Description
@@ -82,16 +81,12 @@ def describe(
     own = [_read_box(text, size) for text in box or ()]
     found = find(source, own, model=model, n=n, n_phrases=phrases, salience=salience, regions=regions)
     warn(found.warnings)
-    if output is not None:
-        from seesay.drawing.sheets import save_picture
-
-        save_picture(found.draw(), output)
+    drawn = save_drawing(found.draw, output)
     if as_json:
-        drawn = {"picture": str(output)} if output is not None else {}
         typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
     else:
         _print_table(found)
-        typer.echo(f"drawn in {printable(output or '')}", err=True)
+        tell_drawn(drawn)
 
 
 def _read_box(text: str, size: tuple[int, int]) -> "Box":

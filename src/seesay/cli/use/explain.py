@@ -1,6 +1,7 @@
 """`seesay explain`: the parts of a photo and the words of a sentence that a match is based on."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,8 +9,7 @@ import typer
 
 from seesay.cli.messages import warn
 from seesay.cli.options import Exact, Overwrite, Photo
-from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable
-from seesay.system.names import printable
+from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, tell_drawn
 
 if TYPE_CHECKING:
     from seesay.explainers.explanation import Explanation
@@ -69,20 +69,17 @@ def explain(
     warn(found.warnings)
     explanation = found.explanation
     other = find(source, sentence, method=explanation.method, model=beside, exact=exact) if beside is not None else None
-    if output is not None:
-        from seesay.drawing.sheets import save_picture
-
-        save_picture(found.draw(beside=other), output)
+    drawn = save_drawing(partial(found.draw, beside=other), output)
     if as_json:
         report = found.to_dict()
         if other is not None:
             report["beside"] = {"model": other.model, **other.explanation.to_dict()}
-        typer.echo(json.dumps(report | ({"picture": str(output)} if output else {}), ensure_ascii=False))
+        typer.echo(json.dumps(report | drawn, ensure_ascii=False))
         return
     _print_words(explanation)
     for number, step in enumerate(explanation.steps, 1):
         typer.echo(f"step {number}: {' · '.join(step.top(explanation.words))}")
-    typer.echo(f"drawn in {printable(output or '')}", err=True)
+    tell_drawn(drawn)
 
 
 def _print_words(found: "Explanation") -> None:

@@ -1,6 +1,7 @@
 """`seesay ground`: the box of a phrase in a photo."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,9 +9,8 @@ import typer
 
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Exact, Model, Overwrite, Photo, Regions
-from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable
+from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, tell_drawn
 from seesay.system import ranges
-from seesay.system.names import printable
 
 if TYPE_CHECKING:
     from seesay.verbs.grounding import Grounding
@@ -64,20 +64,17 @@ def ground(
     if output is not None:
         require_drawable(output, photo, overwrite=overwrite)
 
-    from seesay.drawing.sheets import save_picture
     from seesay.verbs.grounding import ground as find
 
     source = read_stdin(photo)
     found = find(source, phrases or (), sentence=sentence, model=model, n=n, regions=regions, exact=exact)
     warn(found.warnings)
-    if output is not None:
-        save_picture(found.draw(heat=heat), output)
+    drawn = save_drawing(partial(found.draw, heat=heat), output)
     if as_json:
-        drawn = {"picture": str(output)} if output is not None else {}
         typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
     else:
         _print_table(found)
-        typer.echo(f"drawn in {printable(output or '')}", err=True)
+        tell_drawn(drawn)
 
 
 def _print_table(found: "Grounding") -> None:

@@ -9,7 +9,7 @@ import typer
 
 from seesay.cli.messages import warn
 from seesay.cli.options import Exact, Overwrite, PathOrAddress
-from seesay.cli.pictures import require_drawable
+from seesay.cli.pictures import require_drawable, save_drawing, tell_drawn
 from seesay.system import ranges
 from seesay.system.names import printable
 from seesay.system.remote import as_path
@@ -64,18 +64,13 @@ def identify(
     bars = partial(progress_bar, quiet=as_json)
     found = find(sentence, photos, model=model, n=n, method=method, exact=exact, skip_unusable=True, bars=bars)
     warn(found.warnings)
-    if output is not None:
-        from seesay.drawing.sheets import save_picture
-
-        save_picture(found.draw(), output)
+    drawn = save_drawing(found.draw, output)
     if as_json:
-        drawn = {"picture": str(output)} if output else {}
         typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
     else:
         _print_table(found)
         warn(map(printable, found.failures.values()))
-        if output is not None:
-            typer.echo(f"drawn in {printable(output or '')}", err=True)
+        tell_drawn(drawn)
     if found.failures:
         raise typer.Exit(1)
 

@@ -36,7 +36,8 @@ def match(
     """Score every sentence against every photo, and print the best sentence of each photo first.
 
     The score is the model's own; for a joint embedding it is the cosine, from -1 to 1. The shares of the sentences of a
-    photo sum to 100 %; they are relative to the sentences given here.
+    photo sum to 100 %; they are relative to the sentences given here. Fits is how many of a hundred people would say
+    that the sentence fits the photo, whatever the other sentences are.
 
     \b
     Examples:
@@ -76,14 +77,20 @@ def _print_table(found: "Matches") -> None:
     table.add_column("sentence", overflow="fold")
     table.add_column("score", justify="right")
     table.add_column("share", justify="right")
+    if found.fits is not None:
+        table.add_column("fits", justify="right")
     for place, image in enumerate(found.images):
-        for rank, (sentence, score, share) in enumerate(found.ranked(place)):
+        for rank, ((sentence, score, share), said) in enumerate(
+            zip(found.ranked(place), found.said(place), strict=True)
+        ):
             style = "bold" if rank == 0 and len(found.sentences) > 1 else ""
+            fits = [] if found.fits is None else [Text(said.strip())]
             table.add_row(
                 Text(printable(image.name) if rank == 0 else ""),
                 Text(sentence, style=style),
                 Text(f"{score:.3f}", style=style),
                 Text(f"{100 * share:.0f} %", style="dim"),
+                *fits,
             )
     Console().print(table)
 

@@ -8,7 +8,7 @@ import typer
 
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Images, Model, Output, Overwrite, PathOrAddress, Split, Within
-from seesay.cli.pictures import require_drawable
+from seesay.cli.pictures import require_drawable, save_drawing, tell_drawn
 from seesay.system import ranges
 from seesay.system.names import printable
 from seesay.system.remote import as_path
@@ -49,20 +49,14 @@ def neighbours(
         require_drawable(output, *photos, within, images, overwrite=overwrite)
     bars = partial(progress_bar, quiet=as_json)
     found = find_neighbours(photos, within, images=images, split=split, model=model, n=n, skip_unusable=True, bars=bars)
-    drawn = {}
-    if output is not None and found.images:
-        from seesay.drawing.sheets import save_picture
-
-        save_picture(found.draw(), output)
-        drawn = {"picture": str(output)}
+    drawn = save_drawing(found.draw, output if found.images else None)
     if as_json:
         typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
     else:
         for row in found:
             _print_table(row)
         warn(map(printable, found.failures.values()))
-        if drawn:
-            typer.echo(f"drawn in {printable(output or '')}", err=True)
+        tell_drawn(drawn)
     if found.failures:
         raise typer.Exit(1)
 

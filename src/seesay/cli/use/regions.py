@@ -9,7 +9,7 @@ import typer
 
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Images, Model, Overwrite, Split, Within
-from seesay.cli.pictures import require_drawable
+from seesay.cli.pictures import require_drawable, save_drawing, tell_drawn
 from seesay.system import ranges
 from seesay.system.names import printable
 
@@ -58,16 +58,12 @@ def regions(
     bars = partial(progress_bar, quiet=as_json)
     found = find_regions(phrases, within, images=images, split=split, model=model, n=n, crops=crops, bars=bars)
     warn(found.warnings)
-    if output is not None:
-        from seesay.drawing.sheets import save_picture
-
-        save_picture(found.draw(), output)
+    drawn = save_drawing(found.draw, output)
     if as_json:
-        drawn = {"picture": str(output)} if output else {}
         typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
     else:
         _print_table(found)
-        typer.echo(f"drawn in {printable(output or '')}", err=True)
+        tell_drawn(drawn)
         warn(map(printable, found.failures.values()))
     if found.failures:
         raise typer.Exit(1)

@@ -104,6 +104,8 @@ def rerank(
     gains: list[dict[int, float]] = [{} for _ in query.sentences]
     ranked = rank(hits, query, [bonus, gains], calibration)
     for stage in stages:
+        if not stage.blend.weight:
+            continue  # it is there for its regions, and would not change the order
         more = _gains(stage, store, [hit for _, _, hit in ranked], query.sentences, gains)
         for gain, added in zip(gains, more, strict=True):
             for content, value in added.items():

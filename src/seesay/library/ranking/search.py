@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from seesay.errors import SeesayError
-from seesay.library.ranking.calibration import Calibration
+from seesay.library.ranking.calibration import LIKELY, Calibration
 from seesay.library.ranking.cascade import RegionStage, Stage, rerank
 from seesay.library.ranking.likeness import Box
 from seesay.library.ranking.order import Ranked
@@ -92,6 +92,12 @@ class Results(list[Result]):
             "unknown": list(self.unknown_words),
             "language": languages[0] if languages else None,
         }
+
+    @property
+    def nothing_likely(self) -> bool:
+        """Whether photos were found, and none of them is likely to fit."""
+        words = {result.word for result in self}
+        return bool(words) and None not in words and LIKELY not in words
 
     @property
     def unknown_words(self) -> tuple[str, ...]:

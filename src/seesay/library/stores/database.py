@@ -108,6 +108,8 @@ class Database:
         except sqlite3.Error as error:
             code = str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_").partition("_")[0]
             what, hint = _MEANINGS.get(code, (f"does not answer: {error}", "seesay library status"))
+            if str(error).startswith("Could not decode"):  # which has no code
+                what, hint = "has rows that are damaged", "seesay library repair"
             raise SeesayError(f"the library {self.folder} {what}", hint=hint) from error
 
     def close(self) -> None:
@@ -137,7 +139,13 @@ def _open_unchanging(file: Path) -> sqlite3.Connection:
 def recover(folder: Path) -> Path | None:
     """Set aside a library that is too damaged to be opened; says where it is then, None where all is well."""
     try:
-        Database(folder).close()
+        database = Database(folder)
+        try:
+            whole = database.rows("PRAGMA quick_check(1)") == [("ok",)]
+        finally:
+            database.close()
+        if not whole:
+            return set_aside(folder)
     except SeesayError as error:
         if "is damaged" not in error.what:
             raise

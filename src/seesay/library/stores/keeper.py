@@ -8,6 +8,8 @@ from contextlib import suppress
 import numpy as np
 
 from seesay.errors import SeesayError
+from seesay.library.stores import matrix as matrices
+from seesay.library.stores.codes import N_SAMPLE, Codes, Scheme, encode_blocks
 from seesay.library.stores.database import Database
 from seesay.library.stores.matrix import BLOCK, Ids, Matrix, Rows, delete_matrix, read_matrix, rows_of, write_matrix
 
@@ -39,7 +41,7 @@ class MatrixKeeper:
             later = rows("SELECT content, vector FROM vectors WHERE content > ? ORDER BY content", matrix.last_id)
             if len(matrix.later_ids) + len(later) > _LATER:
                 return self.write()
-            matrix = matrix.append(*_arrays(later, matrix.rows.shape[1]))
+            matrix = matrix.append(*_arrays(later, matrix.dim))
         self._matrix = matrix
         return matrix
 
@@ -50,13 +52,13 @@ class MatrixKeeper:
             (n,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
             dim = _dim_of(about)
             epoch = about.get("epoch", "")
-            matrix = None
+            matrix, scheme = None, None
+            if n >= matrices.MANY:
+                scheme = Scheme.fit(_sample(connection, dim))
             with suppress(SeesayError, OSError):  # a full disk, or a folder that may only be read
-                matrix = write_matrix(self.database.folder, epoch, n, dim, _blocks(connection, dim))
+                matrix = write_matrix(self.database.folder, epoch, n, dim, _blocks(connection, dim), scheme)
             if matrix is None:
-                blocks = [_arrays([], dim), *_blocks(connection, dim)]
-                ids, vectors = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-                matrix = Matrix.of(epoch, ids, vectors)
+                matrix = _in_memory(epoch, dim, _blocks(connection, dim), scheme)
         self._matrix = matrix
         return matrix
 
@@ -78,6 +80,38 @@ def _blocks(connection: sqlite3.Connection, dim: int) -> Iterator[tuple[Ids, Row
     cursor = connection.execute("SELECT content, vector FROM vectors ORDER BY content")
     while rows := cursor.fetchmany(BLOCK):
         yield _arrays(rows, dim)
+
+
+def _in_memory(epoch: str, dim: int, blocks: Iterator[tuple[Ids, Rows]], scheme: Scheme | None) -> Matrix:
+    """The matrix where no file can be written."""
+    all_ids: list[Ids] = [np.zeros(0, np.int64)]
+
+    def vectors() -> Iterator[Rows]:
+        for ids, rows in blocks:
+            all_ids.append(ids)
+            yield rows
+
+    if scheme is None:
+        whole = np.concatenate([np.zeros((0, dim), np.float32), *vectors()])
+        return Matrix.of(epoch, np.concatenate(all_ids), whole)
+    parts = list(encode_blocks(scheme, vectors()))
+    codes = Codes(
+        scheme,
+        np.concatenate([part.reshape(-1) for part in parts]),
+        np.concatenate([part.sum(0, dtype=np.int32) for part in parts]),
+    )
+    return Matrix.of(epoch, np.concatenate(all_ids), codes)
+
+
+def _sample(connection: sqlite3.Connection, dim: int) -> Rows:
+    """Vectors from all over the library, or its first ones, where most ids are of what is gone."""
+    first, last = connection.execute("SELECT min(content), max(content) FROM vectors").fetchone()
+    ids = np.unique(np.linspace(first, last, N_SAMPLE).astype(np.int64))
+    spread = "SELECT content, vector FROM vectors WHERE content IN (SELECT value FROM json_each(?))"
+    rows = connection.execute(spread, (json.dumps(ids.tolist()),)).fetchall()
+    if len(rows) < N_SAMPLE // 2:
+        rows = connection.execute("SELECT content, vector FROM vectors LIMIT ?", (N_SAMPLE,)).fetchall()
+    return _arrays(rows, dim)[1]
 
 
 def _arrays(rows: list[tuple[int, bytes]], dim: int) -> tuple[Ids, Rows]:

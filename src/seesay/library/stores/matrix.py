@@ -1,8 +1,10 @@
 """The vectors of a library as one memory map, for search; derived from the store and rewritten whenever that is wiser.
 
 Contents never change and their ids are never given twice, so a matrix of the same epoch is right for every id that it
-holds. What came later is appended in memory; rows of what is gone do no harm. Numbers are single precision: half of it
-would take half the disk, and several times as long to multiply.
+holds. What came later is appended in memory; rows of what is gone do no harm.
+
+A library of few photos is kept in single precision. One of many is kept as codes of a byte (`seesay.library.stores
+.codes`), whose products are nearly the cosines: a search takes the best few hundred and asks the store for theirs.
 
 `matrix.json` names the arrays that belong together and is written last. A reader meets whole files or none.
 """
@@ -10,14 +12,16 @@ would take half the disk, and several times as long to multiply.
 import json
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
+from seesay.library.stores.codes import Codes, Scheme, encode_blocks
 from seesay.library.types import Vector
 from seesay.system.files import replace_atomically
 
@@ -26,6 +30,8 @@ Rows = NDArray[np.float32]
 
 BLOCK = 4096
 """Vectors that are handled at a time where the whole may not fit into memory."""
+MANY = 20_000
+"""Vectors from which on they are kept as codes."""
 _ABANDONED = 3600  # seconds after which a partial file belongs to nobody
 
 
@@ -36,19 +42,20 @@ class Matrix:
     Attributes:
         epoch: Of the library; vectors of another epoch have nothing to do with these.
         ids: (N,) ascending.
-        rows: (N, D).
+        rows: (N, D), or codes of them.
         later_ids: Those that were added since the arrays on disk were written.
     """
 
     epoch: str
     ids: Ids
-    rows: Rows
+    rows: Rows | Codes
     later_ids: Ids
     later_rows: Rows
 
     @classmethod
-    def of(cls, epoch: str, ids: Ids, rows: Rows) -> "Matrix":
-        return cls(epoch, ids, rows, ids[:0].copy(), rows[:0].copy())
+    def of(cls, epoch: str, ids: Ids, rows: Rows | Codes) -> "Matrix":
+        dim = rows.dim if isinstance(rows, Codes) else rows.shape[1]
+        return cls(epoch, ids, rows, ids[:0].copy(), np.zeros((0, dim), np.float32))
 
     def __len__(self) -> int:
         return len(self.ids) + len(self.later_ids)
@@ -59,22 +66,33 @@ class Matrix:
         ids = self.later_ids if len(self.later_ids) else self.ids
         return int(ids[-1]) if len(ids) else 0
 
+    @property
+    def dim(self) -> int:
+        """Numbers of a vector."""
+        return int(self.later_rows.shape[1])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its cosines are exact but for rounding."""
+        return not isinstance(self.rows, Codes)
+
     def all_ids(self) -> Ids:
-        return np.concatenate([self.ids, self.later_ids])
+        return np.concatenate([self.ids, self.later_ids]) if len(self.later_ids) else self.ids
 
     def append(self, ids: Ids, rows: Rows) -> "Matrix":
         later_ids, later_rows = np.concatenate([self.later_ids, ids]), np.concatenate([self.later_rows, rows])
         return Matrix(self.epoch, self.ids, self.rows, later_ids, later_rows)
 
     def cosines(self, query: Vector) -> Vector:
-        """With a unit vector (D,), in the order of `all_ids`.
+        """With a unit vector (D,), in the order of `all_ids`; of codes nearly so.
 
         Example:
             >>> matrix = Matrix.of("e", np.array([3, 7]), np.eye(2, dtype=np.float32))
             >>> matrix.append(np.array([9]), np.array([[0.6, 0.8]], np.float32)).cosines(np.array([0, 1], np.float32))
             array([0. , 1. , 0.8], dtype=float32)
         """
-        return np.concatenate([self.rows @ query, self.later_rows @ query])
+        found = self.rows.products(query) if isinstance(self.rows, Codes) else self.rows @ query
+        return np.concatenate([found, self.later_rows @ query]) if len(self.later_ids) else found
 
 
 def read_matrix(folder: Path, epoch: str) -> Matrix | None:
@@ -84,46 +102,97 @@ def read_matrix(folder: Path, epoch: str) -> Matrix | None:
         if about["epoch"] != epoch:
             return None
         ids = np.load(folder / about["ids"], allow_pickle=False)
-        rows = np.load(folder / about["rows"], mmap_mode="r", allow_pickle=False)
+        rows = _read_codes(folder, about) if "codes" in about else _read_rows(folder / about["rows"], len(ids))
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
-    fits = ids.dtype == np.int64 and rows.dtype == np.float32 and ids.ndim == 1 and rows.ndim == 2
-    if not fits or len(ids) != len(rows) or (np.diff(ids) <= 0).any():
+    if ids.dtype != np.int64 or ids.ndim != 1 or len(ids) != len(rows) or (np.diff(ids) <= 0).any():
         return None
     return Matrix.of(epoch, ids, rows)
 
 
-def write_matrix(folder: Path, epoch: str, n: int, dim: int, blocks: Iterable[tuple[Ids, Rows]]) -> Matrix:
-    """Write n vectors, which come in blocks of ascending ids, and open what was written.
+def _read_rows(path: Path, n: int) -> Rows:
+    rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    if rows.dtype != np.float32 or rows.ndim != 2 or n >= MANY:
+        raise ValueError("they are no rows, or so many that they are to be codes")
+    found: Rows = rows
+    return found
+
+
+def _read_codes(folder: Path, about: dict[str, str]) -> Codes:
+    flat = np.load(folder / about["codes"], mmap_mode="r", allow_pickle=False)
+    sums, scheme = (np.load(folder / about[key], allow_pickle=False) for key in ("sums", "scheme"))
+    types = [array.dtype for array in (flat, sums, scheme)]
+    if (
+        types != [np.int8, np.int32, np.float32]
+        or scheme.ndim != 2
+        or flat.shape != (len(sums) * (scheme.shape[1] - 1),)
+    ):
+        raise ValueError("they are no codes")
+    return Codes(Scheme.from_array(scheme, float(about["step"])), flat, sums)
+
+
+def write_matrix(
+    folder: Path, epoch: str, n: int, dim: int, blocks: Iterable[tuple[Ids, Rows]], scheme: Scheme | None = None
+) -> Matrix:
+    """Write n vectors, which come in blocks of ascending ids, as codes where a scheme is given, and open them.
 
     Raises:
         SeesayError: Nothing can be written there.
         OSError: The disk is full.
     """
     token = uuid.uuid4().hex[:12]
-    names = {"ids": f"matrix-{token}.ids.npy", "rows": f"matrix-{token}.rows.npy"}
-    all_ids: list[Ids] = []
+    kinds = ("ids", "rows") if scheme is None else ("ids", "codes", "sums", "scheme")
+    names = {kind: f"matrix-{token}.{kind}.npy" for kind in kinds}
+    all_ids: list[Ids] = [np.zeros(0, np.int64)]
+
+    def vectors() -> Iterator[Rows]:
+        for ids, rows in blocks:
+            all_ids.append(ids)
+            yield rows
+
     try:
-        # Written and not mapped: a full disk is an error here, where a map would end the process.
-        with replace_atomically(folder / names["rows"]) as temporary, temporary.open("wb") as file:
-            header = {"descr": "<f4", "fortran_order": False, "shape": (n, dim)}
-            np.lib.format.write_array_header_1_0(file, header)
-            for ids, rows in blocks:
-                all_ids.append(ids)
-                file.write(np.ascontiguousarray(rows, "<f4").data)
-        with replace_atomically(folder / names["ids"]) as temporary, temporary.open("wb") as file:
-            np.save(file, np.concatenate([np.zeros(0, np.int64), *all_ids]), allow_pickle=False)
-        matrix = Matrix.of(
-            epoch, np.load(folder / names["ids"]), np.load(folder / names["rows"], mmap_mode="r", allow_pickle=False)
-        )
+        if scheme is None:
+            rows = (np.ascontiguousarray(block, "<f4") for block in vectors())
+            _write_blocks(folder / names["rows"], "<f4", (n, dim), rows)
+        else:
+            sums: list[NDArray[np.int32]] = [np.zeros(0, np.int32)]
+
+            def codes() -> Iterator[NDArray[np.int8]]:
+                for block in encode_blocks(scheme, vectors()):
+                    sums.append(block.sum(0, dtype=np.int32))
+                    yield block
+
+            _write_blocks(folder / names["codes"], "|i1", (n * scheme.directions.shape[1],), codes())
+            _write_array(folder / names["sums"], np.concatenate(sums))
+            _write_array(folder / names["scheme"], scheme.to_array())
+        _write_array(folder / names["ids"], np.concatenate(all_ids))
+        about = {"epoch": epoch, **names, **({"step": scheme.step} if scheme else {})}
         with replace_atomically(folder / "matrix.json") as temporary:
-            temporary.write_text(json.dumps({"epoch": epoch, **names}))
+            temporary.write_text(json.dumps(about))
+        matrix = read_matrix(folder, epoch)
+        if matrix is None:
+            raise SeesayError(f"what was written into {folder} cannot be read")
     except BaseException:
         for name in names.values():
             (folder / name).unlink(missing_ok=True)
         raise
     _tidy(folder, keep=set(names.values()))
     return matrix
+
+
+def _write_blocks(path: Path, kind: str, shape: tuple[int, ...], blocks: Iterable[NDArray[Any]]) -> None:
+    """An array of which a part at a time is at hand. Written and not mapped: a full disk is an error here, where a map
+    would end the process."""
+    with replace_atomically(path) as temporary, temporary.open("wb") as file:
+        header = {"descr": kind, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        for block in blocks:
+            file.write(block.data)
+
+
+def _write_array(path: Path, array: NDArray[Any]) -> None:
+    with replace_atomically(path) as temporary, temporary.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
 
 
 def delete_matrix(folder: Path) -> None:

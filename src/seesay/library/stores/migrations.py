@@ -76,6 +76,13 @@ MIGRATIONS = (
     INSERT INTO views SELECT content, 'regions', vector FROM regions;
     DROP TABLE regions;
     """,
+    """
+    -- Tells what a disk has changed: over all that is kept of a content.
+    CREATE TABLE checks (
+        content INTEGER PRIMARY KEY REFERENCES contents (id) ON DELETE CASCADE,
+        crc INTEGER NOT NULL
+    );
+    """,
 )
 
 

@@ -5,8 +5,10 @@ import sqlite3
 from pathlib import Path
 
 from seesay.errors import SeesayError
+from seesay.library.stores.checks import changed_contents
 from seesay.library.stores.database import Database
-from seesay.library.types import Fingerprint
+from seesay.library.stores.sql import date_of
+from seesay.library.types import File, Fingerprint
 
 _BAD_PHOTOS = (
     "typeof(path) != 'blob' OR typeof(size) != 'integer' OR typeof(mtime_ns) != 'integer' OR typeof(date) != 'text' "
@@ -30,13 +32,14 @@ def repair_rows(folder: Path) -> dict[str, int]:
     database = Database(folder)
     try:
         with database.transaction() as connection:
+            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")  # damaged text has to be looked at too
             return _repair(connection)
     finally:
         database.close()
 
 
 def _repair(connection: sqlite3.Connection) -> dict[str, int]:
-    ((verdict,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
+    ((verdict,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
     if verdict != "ok":
         raise SeesayError("the file of the library is damaged", hint="seesay library rebuild FOLDER")
     dim = _dim(connection)
@@ -47,6 +50,9 @@ def _repair(connection: sqlite3.Connection) -> dict[str, int]:
         connection.execute("DELETE FROM about")
         return removed
     removed["failures"] = connection.execute(f"DELETE FROM failures WHERE {_BAD_FAILURES}").rowcount
+    connection.execute(
+        "DELETE FROM failures"
+    )  # nothing tells whether the others are whole, and they are soon tried again
     bad = (
         "SELECT c.id FROM contents c LEFT JOIN vectors v ON v.content = c.id "
         "LEFT JOIN thumbnails t ON t.content = c.id "
@@ -56,12 +62,26 @@ def _repair(connection: sqlite3.Connection) -> dict[str, int]:
         f"OR EXISTS (SELECT 1 FROM tags WHERE content = c.id AND ({_BAD_TAGS})) "
         "OR EXISTS (SELECT 1 FROM views WHERE content = c.id AND typeof(vector) != 'blob')"
     )
-    numbers = [(number,) for (number,) in connection.execute(bad).fetchall()]
+    wrong = {number for (number,) in connection.execute(bad).fetchall()} | set(changed_contents(connection))
+    numbers = [(number,) for number in sorted(wrong)]
     connection.executemany("DELETE FROM photos WHERE content = ?", numbers)
     connection.executemany("DELETE FROM contents WHERE id = ?", numbers)
     removed["contents"] = len(numbers)
     removed["photos"] = connection.execute(f"DELETE FROM photos WHERE {_BAD_PHOTOS}").rowcount
+    removed["photos"] += _forget_wrong_dates(connection)
     return removed
+
+
+def _forget_wrong_dates(connection: sqlite3.Connection) -> int:
+    """Forget photos whose date is not the one that their file and what it says about itself give."""
+    rows = connection.execute(
+        "SELECT p.id, p.path, p.size, p.mtime_ns, p.date, c.taken FROM photos p JOIN contents c ON c.id = p.content"
+    ).fetchall()
+    wrong = [
+        (number,) for number, path, size, mtime, date, taken in rows if date_of(File(path, size, mtime), taken) != date
+    ]
+    connection.executemany("DELETE FROM photos WHERE id = ?", wrong)
+    return len(wrong)
 
 
 def _dim(connection: sqlite3.Connection) -> int | None:

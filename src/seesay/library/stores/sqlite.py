@@ -3,23 +3,26 @@
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from seesay.errors import SeesayError
+from seesay.library.stores.checks import checksum
 from seesay.library.stores.conditions import SQLITE
 from seesay.library.stores.database import Database
 from seesay.library.stores.keeper import MatrixKeeper
 from seesay.library.stores.matrix import Ids, Matrix
+from seesay.library.stores.shortlist import DisagreeError, exact_best
 from seesay.library.stores.sql import OF_STAGE, PUT_PHOTO, UNUSED, SqlStore, beginning, date_of, pack, unpack
 from seesay.library.stores.store import WAIT, busy
 from seesay.library.types import Batch, File, Filter, Fingerprint, Folder, Hit, Vector
 from seesay.system.locks import hold_lock
 
 _ROUNDING = 2e-3  # half precision moves a cosine by less
+_CODING = 0.1  # and codes of a byte by less than this
 
 
 class SqliteStore(SqlStore):
@@ -88,12 +91,14 @@ class SqliteStore(SqlStore):
                 ).fetchone()
                 if added is None:
                     continue
-                connection.execute("INSERT INTO vectors VALUES (?, ?)", (*added, pack(content.vector)))
+                vector, views = pack(content.vector), [(stage, pack(view)) for stage, view in content.views.items()]
+                connection.execute("INSERT INTO vectors VALUES (?, ?)", (*added, vector))
                 connection.execute("INSERT INTO thumbnails VALUES (?, ?)", (*added, content.thumbnail))
-                views = [(*added, stage, pack(view)) for stage, view in content.views.items()]
-                connection.executemany("INSERT INTO views VALUES (?, ?, ?)", views)
+                connection.executemany("INSERT INTO views VALUES (?, ?, ?)", [(*added, *view) for view in views])
                 tags = [(number, *added, probability) for number, probability in content.tags]
                 connection.executemany("INSERT INTO tags VALUES (?, ?, ?)", tags)
+                crc = checksum(described, vector, content.thumbnail, views, content.tags)
+                connection.execute("INSERT INTO checks VALUES (?, ?)", (*added, crc))
             for file, digest in batch.photos:
                 found = connection.execute("SELECT id, taken FROM contents WHERE digest = ?", (digest,)).fetchone()
                 if found is None:
@@ -119,53 +124,65 @@ class SqliteStore(SqlStore):
             return connection.execute(f"DELETE FROM contents WHERE {UNUSED}").rowcount
 
     def nearest(self, query: Vector, n: int, where: Filter, bonus: Mapping[int, float] | None = None) -> list[Hit]:
-        hits = self._nearest(self._keeper.current(), query, n, where, bonus or {})
-        if hits is None:
-            hits = self._nearest(self._keeper.write(), query, n, where, bonus or {})
-        if hits is not None:
-            return hits
+        for current in (self._keeper.current, self._keeper.write):
+            with suppress(DisagreeError):  # with the matrix as it is, which is then made again
+                return self._nearest(current(), query, n, where, bonus or {})
         raise SeesayError(f"the library {self.name} has vectors that are damaged", hint="seesay library rebuild")
 
-    def _nearest(
-        self, matrix: Matrix, query: Vector, n: int, where: Filter, bonus: Mapping[int, float]
-    ) -> list[Hit] | None:
-        """The answer, or None where the matrix does not agree with the store."""
+    def _nearest(self, matrix: Matrix, query: Vector, n: int, where: Filter, bonus: Mapping[int, float]) -> list[Hit]:
         if not len(matrix):
             return []
-        ids, scores = matrix.all_ids(), matrix.cosines(query)
-        for content, worth in bonus.items():
-            place = int(np.searchsorted(ids, content))
-            if place < len(ids) and ids[place] == content:
-                scores[place] += worth
+        ids, scores, added = matrix.all_ids(), matrix.cosines(query), _placed(matrix.all_ids(), bonus)
+        for place, worth in added.items():
+            scores[place] += worth
+        tolerance = _ROUNDING if matrix.is_exact else _CODING * max(1.0, float(np.linalg.norm(query)))
+
+        def rank(n_wanted: int, among: Ids | None = None) -> list[tuple[int, float, Vector]]:
+            """The best contents, of all or among some places, with their cosines and vectors."""
+            known: dict[int, Vector] = {}
+
+            def exact(places: Ids) -> Vector:
+                own_places = places if among is None else among[places]
+                contents = ids[own_places].tolist()
+                known.update(self.vectors([content for content in contents if content not in known]))
+                gone = np.full_like(query, np.nan)
+                found: Vector = np.stack([known.get(content, gone) for content in contents]) @ query
+                return found + np.array([added.get(place, 0.0) for place in own_places.tolist()], np.float32)
+
+            own = scores if among is None else scores[among]
+            if not len(own):
+                return []
+            places, found = exact_best(own, n_wanted, exact, tolerance, nearly=not matrix.is_exact)
+            rows = zip((places if among is None else among[places]).tolist(), found.tolist(), strict=True)
+            contents = [(int(ids[place]), score - added.get(place, 0.0)) for place, score in rows]
+            return [(content, cosine, known[content]) for content, cosine in contents]
+
         # Most often the best few pass the filter; where they do not, those that pass are looked up first.
-        best = _best(scores, min(len(ids), 2 * n + 32))
-        photos = self.photos_of(ids[best], where)
+        best = rank(2 * n + 32)
+        photos = self.photos_of([content for content, _, _ in best[:n]], where)
+        if len(photos) < n:
+            photos |= self.photos_of([content for content, _, _ in best[n:]], where)
         if len(photos) < n and len(best) < len(ids):
-            passing = np.flatnonzero(np.isin(ids, np.array(self.contents(where), np.int64)))
-            best = passing[_best(scores[passing], min(len(passing), n))]
-            photos = self.photos_of(ids[best], where)
-        best = np.array([place for place in best if int(ids[place]) in photos][:n], np.int64)
-        vectors = self.vectors(ids[best].tolist())
-        hits = []
-        for place in best:
-            content = int(ids[place])
-            vector = vectors.get(content)
-            if vector is None:
-                continue  # it has gone in between
-            score = float(vector @ query)
-            if not abs(score + bonus.get(content, 0.0) - float(scores[place])) < _ROUNDING:
-                return None
-            hits.append(Hit(score, vector, tuple(photos[content])))
-        return hits
+            best = rank(n, np.flatnonzero(np.isin(ids, np.array(self.contents(where), np.int64))))
+            photos = self.photos_of([content for content, _, _ in best], where)
+        passing = [each for each in best if each[0] in photos]
+        return [Hit(cosine, vector, tuple(photos[content])) for content, cosine, vector in passing[:n]]
 
     def vectors(self, contents: Sequence[int]) -> dict[int, Vector]:
         rows = self._of_contents("SELECT content, vector FROM vectors WHERE", contents)
         made_with = self.fingerprint()
         with self._whole("a vector"):
-            return {content: unpack(vector).reshape(made_with.dim if made_with else -1) for content, vector in rows}
+            joined = unpack(b"".join(vector for _, vector in rows))
+            vectors = joined.reshape(len(rows), made_with.dim if made_with else -1) if rows else ()
+            return {content: vector for (content, _), vector in zip(rows, vectors, strict=True)}
 
 
-def _best(scores: Vector, n: int) -> Ids:
-    """Places of the n highest, highest first; equal ones in their order."""
-    places = np.argpartition(-scores, n - 1)[:n] if n < len(scores) else np.arange(len(scores))
-    return places[np.lexsort((places, -scores[places]))]
+def _placed(ids: Ids, bonus: Mapping[int, float]) -> dict[int, float]:
+    """What is added at which places; contents that the matrix does not know are left out."""
+    if not bonus:
+        return {}
+    contents = np.fromiter(bonus, np.int64, len(bonus))
+    places = np.searchsorted(ids, contents)
+    there = places < len(ids)
+    there[there] = ids[places[there]] == contents[there]
+    return {int(place): bonus[int(content)] for place, content in zip(places[there], contents[there], strict=True)}

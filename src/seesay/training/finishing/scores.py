@@ -13,6 +13,8 @@ from seesay.images.extraction import features_of
 from seesay.models.base import Captioner, Matcher
 from seesay.models.pretrained import load
 from seesay.settings.blend import Blend
+from seesay.settings.tags import TagSettings
+from seesay.training.finishing.requests import QueryWords
 
 Scores = NDArray[np.float32]
 
@@ -53,6 +55,27 @@ def score_stages(names: Sequence[str], photos: Collection, texts: Sequence[str])
         blend = read_blend(name)
         scores = blend.blend(scores, score_texts(load(name), photos, texts, among=best(scores, blend.k)))
     return scores
+
+
+@torch.inference_mode()
+def tag_gains(model: Matcher, photos: Collection, texts: Sequence[str], words: QueryWords, how: TagSettings) -> Scores:
+    """What the tags of photos add to the scores of the first stage for sentences with rare words: (n_texts, n_photos).
+
+    Args:
+        how: How much tags count.
+    """
+    gains = np.zeros((len(texts), len(photos)), np.float32)
+    counts = [{word: model.tokenizer.count(word) for word in words.content_words(text)} for text in texts]
+    clues = [words.find_clues(each, how) for each in counts]
+    classifier = model.feature_spec.load_backbone().classifier
+    if classifier is None or not any(clues):
+        return gains
+    pooled = features_of(photos.images, model.feature_spec, ("pooled",)).rows(range(len(photos))).pooled
+    tags = [words.likeliest_tags(row) for row in classifier(pooled).softmax(1).numpy()]
+    for row, own in enumerate(clues):
+        if own:
+            gains[row] = [sum(clue.worth(each) for clue in own) for each in tags]
+    return gains
 
 
 def best(scores: Scores, k: int) -> NDArray[Any]:

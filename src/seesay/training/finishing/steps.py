@@ -22,6 +22,7 @@ from seesay.models.base import Captioner, Matcher
 from seesay.models.ensemble import Scored, read_ensemble
 from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
+from seesay.models.identifier import Identifier
 from seesay.models.pretrained import load, load_captioner, save
 from seesay.models.registry import family_class
 from seesay.scoring import encode_all
@@ -30,7 +31,7 @@ from seesay.training.finishing import calibration, captions, cascade, doubt, gro
 from seesay.training.finishing.ensemble import choose_weights_on
 from seesay.training.finishing.hubness import choose_hubness
 from seesay.training.finishing.requests import JOINED, Proposal, Request
-from seesay.training.finishing.scores import best, read_blend, score_stages, score_texts
+from seesay.training.finishing.scores import Scores, best, read_blend, score_stages, score_texts, tag_gains
 
 SPLIT = "dev"
 MAX_LENGTH = 20
@@ -39,28 +40,22 @@ N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
 BESIDE = "vse"
 """The embedding that stands beside an eye, where nothing else is said."""
+FIT = "fit"
+"""The part of people's judgements that a curve is fitted to."""
 FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
 """The stages of search before one of regions and before one of captions, where nothing else is said."""
+
+
+NEED_BOXES = ("grounding", "presence")
+"""Steps that need boxes which people drew."""
 
 
 def steps_for(weights: Weights) -> list[str]:
     """The steps that make sense for weights, in their order; pruning of words is only done when it is asked for."""
     if weights.about["family"] == ENSEMBLE:
         return ["ensemble"]
-    kind = family_class(weights.about["family"])
-    is_stage = issubclass(kind, Aligner | Captioner)
-    able = {
-        "vectors": issubclass(kind, EyeEar),
-        "hubness": kind.is_embedding,
-        "cascade": is_stage,
-        "calibration": kind.is_embedding or is_stage,
-        "captions": issubclass(kind, Captioner),
-        "confidence": issubclass(kind, Captioner),
-        "grounding": issubclass(kind, Aligner),
-        "presence": issubclass(kind, Aligner),
-        "tags": kind.is_embedding,
-    }
-    return [step for step, does in able.items() if does]
+    able = family_class(weights.about["family"]).tuning_steps()
+    return [step for step in PROPOSERS if step in able]
 
 
 def propose_hubness(weights: Weights, request: Request) -> Proposal:
@@ -97,26 +92,51 @@ def propose_cascade(weights: Weights, request: Request) -> Proposal:
 def _stages_before(weights: Weights) -> tuple[str, ...]:
     if weights.about.get("cascade"):
         return read_blend(str(weights.folder)).after
-    kind = family_class(weights.about["family"])
-    return FIRST_STAGES["regions" if issubclass(kind, Aligner) else "captions"]
+    return FIRST_STAGES[family_class(weights.about["family"]).stage or "regions"]
 
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
-    is_first = family_class(weights.about["family"]).is_embedding
-    section = "calibration" if is_first else "cascade.calibration"
-    photos = request.collection(weights, section).split(SPLIT)
-    if not is_first and not weights.about.get("cascade"):
+    kind = family_class(weights.about["family"])
+    is_stage = issubclass(kind, Aligner | Captioner)
+    section = "cascade.calibration" if is_stage else "calibration"
+    collection = request.collection(weights, section)
+    if not (kind.is_embedding or issubclass(kind, Identifier)) and not weights.about.get("cascade"):
         raise SeesayError(
             f"{weights.name} is no stage of search yet, so it has no scores to calibrate",
             hint=f"seesay tune {weights.name} --only cascade --only calibration",
         )
-    before = () if is_first else read_blend(str(weights.folder)).after
-    queries = calibration.gather_queries(photos, data.load(request.entities), request.words.content_words)
-    request.tell(f"{len(queries.texts):,} queries, {100 * queries.fits.mean():.2f} % of pairs fit")
-    scores = score_stages([*before, str(weights.folder)], photos, queries.texts)
-    curve = calibration.fit_queries(scores, queries)
-    figures = {kind: found["all"] for kind, found in calibration.precisions({"all": scores}, queries).items()}
-    return Proposal(section, dict(curve.to_table()), photos.name, before, {"average precision": figures})
+    stages = [*(read_blend(str(weights.folder)).after if is_stage else ()), str(weights.folder)]
+    judgements = request.judgements_file()
+    figures: dict[str, Any] = {}
+
+    def score(photos: Collection, texts: list[str]) -> Scores:
+        found = score_stages(stages, photos, texts)
+        if issubclass(kind, Identifier):
+            return found
+        first = find(stages[0])
+        how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
+        return found + tag_gains(load(stages[0]), photos, texts, request.words, how)
+
+    spoken = data.load(request.entities) if request.has_entities else None
+    if spoken is None:
+        request.tell("without Flickr30k Entities, queries are whole sentences only")
+    phrases = calibration.gather_queries(collection.split(SPLIT), spoken, request.words.content_words)
+    if judgements is not None:
+        phrases = phrases.of_phrases()
+    request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
+    scores = score(collection.split(SPLIT), phrases.texts)
+    curve = calibration.fit_said(scores, phrases)
+    figures["average precision"] = calibration.precisions({"all": scores}, phrases)
+    if judgements is not None:
+        judged, photos, texts, pairs = calibration.read_part(judgements, collection, FIT)
+        request.tell(f"{len(judged):,} judgements of {len(photos):,} photos and {len(texts):,} sentences")
+        n_words = np.array([len(request.words.content_words(texts[row])) for row in pairs[0]])
+        curve, figures["judgements"] = calibration.fit_judged(score(photos, texts)[pairs], judged, n_words, curve)
+    where = (collection.name,) if judgements is None else (judgements.name, collection.name)
+    return Proposal(
+        section, curve.to_table(), JOINED.join(where), tuple(stages[:-1]), figures,
+        split=SPLIT if judgements is None else f"{FIT} + {SPLIT}",
+    )  # fmt: skip
 
 
 def propose_captions(weights: Weights, request: Request) -> Proposal:
@@ -134,9 +154,8 @@ def propose_captions(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_grounding(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection(weights, "grounding").split(SPLIT)
+    boxed = _boxed(weights, request, "grounding")
     model = load_aligner(weights.folder)
-    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
     phrases, words = grounding.gather(model, boxed)
     request.tell(f"{len(phrases.truth):,} phrases of {len(boxed):,} photos")
     found, figures = grounding.choose_grounding(phrases, words, grounding_of(model))
@@ -144,11 +163,22 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_presence(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection(weights, "presence").split(SPLIT)
-    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
+    boxed = _boxed(weights, request, "presence")
     answers = doubt.gather_phrases(load_aligner(weights.folder), boxed)
     found = doubt.fit_presence(answers)
     return Proposal("presence", found.to_table(), boxed.name, figures=doubt.describe_doubt(found, answers))
+
+
+def _boxed(weights: Weights, request: Request, section: str) -> Collection:
+    """The dev images on which people drew boxes."""
+    collection = request.collection(weights, section).split(SPLIT)
+    boxed = entities.attach(collection, data.locate(request.entities)).keep(lambda item: bool(item.boxes))
+    if not boxed.items:
+        raise SeesayError(
+            f"no image of {collection.name}/{SPLIT} has a box in {request.entities}",
+            allowed="--data with photos of Flickr30k, such as flickr8k",
+        )
+    return boxed
 
 
 def propose_confidence(weights: Weights, request: Request) -> Proposal:

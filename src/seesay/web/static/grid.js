@@ -60,8 +60,9 @@ export class Grid {
     for (const item of fresh) {
       // Best first, what is likely ends somewhere, and a person wants to know where.
       const unlikely = item.word === "unlikely";
-      if (unlikely && !this.divided && this.isByScore()) {
-        const said = this.items.length ? "Less likely" : "Nothing is likely to fit. These come nearest:";
+      const nothing = !this.items.length && item.word && item.word !== "likely";
+      if (this.isByScore() && (nothing || (unlikely && !this.divided))) {
+        const said = nothing ? "Nothing is likely to fit. These come nearest:" : "Less likely";
         // The row above ends here, and is not to be stretched over its whole width.
         $("grid").append(element("li", { className: "filler", "aria-hidden": "true" }), element("li", { className: "divider" }, said));
       }

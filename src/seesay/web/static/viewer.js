@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { $, element } from "./dom.js";
 import { clearHeat, drawHeat } from "./heat.js";
 import { Region } from "./region.js";
-import { asSentence, bytes, day, likelihood, verdict } from "./words.js";
+import { asSentence, bytes, day, percent, verdict } from "./words.js";
 
 export class Viewer {
   constructor({ onClose, onStep, onSearch }) {
@@ -168,7 +168,7 @@ export class Viewer {
     this.word = word;
     drawHeat($("heat"), word.heat);
     this.region.draw(word.box);
-    const sure = word.probability === null ? "" : `${likelihood(word.probability)}; `;
+    const sure = word.said === null ? "" : `${word.said}, ${percent(word.probability)}; `;
     $("word-note").textContent = `“${word.text}”: ${sure}most of all ${word.place}.`;
   }
 

@@ -6,11 +6,6 @@ export function verdict(result) {
   return result.word ? `${result.word}, ${percent(result.score)}` : `similarity ${result.score.toFixed(2)}`;
 }
 
-export function likelihood(probability) {
-  const word = probability >= 0.3 ? "likely" : probability >= 0.1 ? "maybe" : "unlikely";
-  return `${word}, ${percent(probability)}`;
-}
-
 // What the server notes, as a sentence.
 export const asSentence = (note) => `${note.charAt(0).toUpperCase()}${note.slice(1)}.`.replace(/'([^']*)'/g, "“$1”").replace("?.", "?");
 

@@ -1,0 +1,172 @@
+"""How long a query takes in a large library, in a process that has answered before.
+
+A thousand real photos are indexed. The other vectors are made of theirs: a mixture of a photo and one of its nearest
+neighbours, moved by the difference of two other neighbours, so that they lie where photos lie. Each size is measured by
+ten captions that no photo of the library belongs to in particular:
+
+- warm: the call that a command or the page makes, with the sentence read and the photos looked up;
+- product: finding the best twenty by the matrix alone;
+- same: how many of the best twenty are those of the exact product of all vectors, computed in blocks;
+- the matrix on disk, and the memory of a process that has opened the library and answered.
+
+    SEESAY_DATA=… python -m benchmarks.speed.warm [--sizes 100000 1000000] [--rounds 5]
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.recording import parse_arguments, record, seconds
+from seesay import data
+from seesay.library.library import Library
+from seesay.library.stores.sqlite import SqliteStore
+from seesay.library.types import Folder
+
+N_REAL, N_NEAR, TOP = 1000, 8, 20
+ASK = """
+import json
+from seesay.library.library import Library
+with Library({place!r}) as library:
+    for text in json.loads({texts!r}):
+        library.search(text, top=20)
+    about = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
+print(json.dumps({{key: int(about[key].split()[0]) // 1024 for key in ("VmHWM", "RssAnon", "RssFile")}}))
+"""
+Floats = NDArray[np.float32]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parse_arguments(parser, "warm")
+    test = data.load("flickr8k").split("test").with_images()
+    texts = list(test.sentences)[:: len(test.sentences) // 10][:10]
+    with tempfile.TemporaryDirectory() as folder:
+        real = real_vectors(Path(folder), test.images[:N_REAL])
+        rows = []
+        for size in arguments.sizes:
+            place = Path(folder) / f"library of {size}"
+            fill(place, real, size, arguments.seed)
+            rows.append(measure(place, size, texts, arguments.rounds))
+            print(rows[-1], flush=True)
+            shutil.rmtree(place)
+    record(arguments, ("onnxruntime", "numpy"), rounds=arguments.rounds, seed=arguments.seed, rows=rows)
+
+
+def real_vectors(folder: Path, paths: Any) -> Floats:
+    """The vectors of photos, as the product indexes them."""
+    photos = folder / "photos"
+    photos.mkdir()
+    for path in paths:
+        (photos / Path(path).name).symlink_to(Path(path).resolve())
+    with Library(folder / "real") as library:
+        library.index(photos)
+        hits = library.store.vectors(range(1, len(paths) + 1))
+    return np.stack(list(hits.values()))
+
+
+def made_vectors(real: Floats, n: int, rng: np.random.Generator) -> Floats:
+    """Vectors where real ones lie."""
+    near = np.argsort(-(real @ real.T), 1)[:, 1 : 1 + N_NEAR]  # (n_real, N_NEAR)
+    first, third = rng.integers(len(real), size=(2, n))
+    second, fourth = (near[row, rng.integers(N_NEAR, size=n)] for row in (first, third))
+    share, move = rng.random((2, n, 1), dtype=np.float32)
+    rows = real[first] * share + real[second] * (1 - share) + move * (real[third] - real[fourth])
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def fill(place: Path, real: Floats, n: int, seed: int) -> None:
+    """A library of n photos that are not there."""
+    with Library(place) as library:
+        library.store.start(library.encoder.fingerprint)
+        library.store.set_folders([Folder(place / "photos")])
+        assert isinstance(library.store, SqliteStore)
+        rng = np.random.default_rng(seed)
+        for start in range(0, n, 5000):
+            rows = made_vectors(real, min(5000, n - start), rng).astype(np.float16)
+            numbers = range(start + 1, start + 1 + len(rows))
+            names = [os.fsencode(place / "photos" / f"{number // 1000:04}" / f"{number}.jpg") for number in numbers]
+            with library.store._transaction() as connection:
+                connection.executemany(
+                    "INSERT INTO contents (id, digest, width, height) VALUES (?, ?, 640, 480)",
+                    [(number, f"{number:032x}") for number in numbers],
+                )
+                connection.executemany(
+                    "INSERT INTO vectors VALUES (?, ?)",
+                    [(number, row.tobytes()) for number, row in zip(numbers, rows, strict=True)],
+                )
+                connection.executemany(
+                    "INSERT INTO photos (path, size, mtime_ns, date, content) VALUES (?, 1, 0, '2020', ?)",
+                    list(zip(names, numbers, strict=True)),
+                )
+
+
+def measure(place: Path, n: int, texts: list[str], rounds: int) -> dict[str, Any]:
+    with Library(place) as library:
+        assert isinstance(library.store, SqliteStore)
+        writing = seconds(lambda: library.search(texts[0], top=TOP))  # writes the matrix
+        queries = np.stack([library.encoder.encode_text(text) for text in texts])
+        queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+        matrix = library.store._keeper.current()
+        warm = [seconds(lambda t=text: library.search(t, top=TOP)) for _ in range(rounds) for text in texts]  # type: ignore[misc]
+        bare = [seconds(lambda q=query: matrix.cosines(q)) for _ in range(rounds) for query in queries]  # type: ignore[misc]
+        found = [
+            [hit.photos[0].content for hit in library.store.nearest(query, TOP, _everything())] for query in queries
+        ]
+        same = [len(set(own) & set(best)) for own, best in zip(found, exact_best(library.store, queries), strict=True)]
+    asked = subprocess.run(
+        [sys.executable, "-c", ASK.format(place=str(place), texts=json.dumps(texts))],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    memory = json.loads(asked.stdout)
+    return {
+        "photos": n,
+        "warm_milliseconds": round(1000 * statistics.median(warm), 1),
+        "warm_milliseconds_least": round(1000 * min(warm), 1),
+        "product_milliseconds": round(1000 * statistics.median(bare), 1),
+        "same_of_20": [min(same), round(statistics.mean(same), 2)],
+        "directions": matrix.rows.scheme.directions.shape[1] if not matrix.is_exact else matrix.dim,  # type: ignore[union-attr]
+        "matrix_megabytes": round(sum(path.stat().st_size for path in place.glob("matrix-*")) / 1e6),
+        "first_search_seconds": round(writing, 1),
+        "memory_megabytes": {"peak": memory["VmHWM"], "own": memory["RssAnon"], "mapped": memory["RssFile"]},
+    }
+
+
+def _everything() -> Any:
+    from seesay.library.types import Filter
+
+    return Filter()
+
+
+def exact_best(store: SqliteStore, queries: Floats) -> list[list[int]]:
+    """The best contents of each query by the product with every vector."""
+    ids: NDArray[np.int64] = np.zeros((len(queries), 0), np.int64)
+    scores: Floats = np.zeros((len(queries), 0), np.float32)
+    last = 0
+    while rows := store._rows(
+        "SELECT content, vector FROM vectors WHERE content > ? ORDER BY content LIMIT 20000", last
+    ):
+        vectors = np.frombuffer(b"".join(row[1] for row in rows), np.float16).reshape(len(rows), -1).astype(np.float32)
+        numbers = np.array([row[0] for row in rows])
+        scores = np.concatenate([scores, queries @ vectors.T], 1)
+        ids = np.concatenate([ids, np.broadcast_to(numbers, (len(queries), len(numbers)))], 1)
+        best = np.argsort(-scores, 1, kind="stable")[:, :TOP]
+        scores, ids = np.take_along_axis(scores, best, 1), np.take_along_axis(ids, best, 1)
+        last = int(numbers[-1])
+    return ids.tolist()
+
+
+if __name__ == "__main__":
+    main()

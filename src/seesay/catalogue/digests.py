@@ -1,0 +1,47 @@
+"""The digests of weights, kept from one process to the next: a query should not have to read forty megabytes for them.
+
+A digest that is kept counts only while the file has the same size, place on the disk and times. The time of the last
+change of a file's status is set by the system alone, so that whatever writes to the file makes it another one.
+"""
+
+import hashlib
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from seesay.errors import SeesayError
+from seesay.system.files import cache_dir, replace_atomically
+from seesay.system.reading import open_regular, parse_json, read_text
+
+FILE = "digests.json"
+_MOST = 200  # files whose digests are kept
+
+
+def digest_of(path: Path, status: os.stat_result) -> str:
+    """The sha256 of a file, in hex.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    name = str(path.resolve())
+    mark = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev]
+    kept = _read()
+    found = kept.get(name)
+    if isinstance(found, dict) and found.get("mark") == mark and isinstance(found.get("sha256"), str):
+        return str(found["sha256"])
+    with open_regular(path) as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    others = [(key, value) for key, value in kept.items() if key != name][1 - _MOST :]
+    # A cache that cannot be written costs the next process a moment, and this one nothing.
+    with suppress(SeesayError, OSError), replace_atomically(cache_dir() / FILE) as temporary:
+        temporary.write_text(json.dumps({**dict(others), name: {"mark": mark, "sha256": digest}}))
+    return digest
+
+
+def _read() -> dict[str, object]:
+    try:
+        found = parse_json(read_text(cache_dir() / FILE))
+    except (OSError, ValueError, RecursionError, SeesayError):
+        return {}
+    return found if isinstance(found, dict) else {}
