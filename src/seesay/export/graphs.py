@@ -32,6 +32,7 @@ from seesay.images.regions import region_weights, windows
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.base import Captioner, Matcher
+from seesay.models.eye_ear import EyeEar
 from seesay.models.identifier import Identifier
 
 SENTENCES = ("a dog runs through the snow", "two men")
