@@ -266,3 +266,8 @@ def test_what_was_never_added_cannot_be_removed(models_folder: Path) -> None:
 def test_torch_is_asked_for_by_the_name_of_its_part(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seesay.system.extras._is_there", lambda module: module != "torch")
     refused(folder, "needs the optional part [towers]", "pip install 'seesay[towers]'")
+
+
+def test_a_tower_that_no_graph_can_hold(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seesay.export.adding.LARGEST", 100_000)
+    refused(folder, "tower takes", "more than a graph's file holds")

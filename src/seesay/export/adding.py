@@ -43,11 +43,11 @@ def add_towers(candidate: Candidate, target: Path, *, precision: str, tell: Call
     assert towers.text is not None
     assert candidate.rule is not None
     with torch.device("meta"):
-        text = TextTower(towers.text)
+        text, vision = TextTower(towers.text), VisionTower(towers.vision)
     check_tensors(text, published, towers, _TEXT)  # before anything is read
+    _check_sizes(text, vision)
     tell(f"reading {published.folder}")
     backbone = build_tower(published, towers, candidate.view)
-    _check_size(backbone.network, precision)
     pieces = Pieces(candidate.tokenizer, candidate.rule, str(published.folder))
     spec = FeatureSpec("tower", weights=str(published.folder), expected_digest=published.digest())
     scale, bias = _scale(candidate)
@@ -72,10 +72,11 @@ def add_eye(candidate: Candidate, target: Path, *, precision: str, tell: Callabl
     """Make a folder of an image tower alone: its graph, for models that look through it."""
     published = candidate.published
     with torch.device("meta"):
-        check_tensors(VisionTower(candidate.towers.vision), published, candidate.towers, ())
+        vision = VisionTower(candidate.towers.vision)
+    check_tensors(vision, published, candidate.towers, ())
+    _check_sizes(vision)
     tell(f"reading {published.folder}")
     backbone = build_tower(published, candidate.towers, candidate.view)
-    _check_size(backbone.network, precision)
     spec = FeatureSpec("tower", weights=str(published.folder))
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
@@ -99,11 +100,13 @@ def _scale(candidate: Candidate) -> tuple[float, float]:
     return scale, found["logit_bias"]
 
 
-def _check_size(network: torch.nn.Module, precision: str) -> None:
-    each = 4 if precision == "fp32" else 2
-    size = sum(tensor.numel() for tensor in network.state_dict().values()) * each
-    if size >= LARGEST:
-        raise SeesayError(
-            f"the image tower takes {size / 1e9:.1f} GB in {precision}, a graph's file at most {LARGEST / 1e9:.1f}",
-            hint="--precision fp16" if precision == "fp32" and size < 2 * LARGEST else None,
-        )
+def _check_sizes(*towers: torch.nn.Module) -> None:
+    """Refuse a tower that no one file of a graph can hold."""
+    for tower in towers:
+        size = 4 * sum(tensor.numel() for tensor in tower.state_dict().values())
+        if size >= LARGEST:
+            side = "image" if isinstance(tower, VisionTower) else "text"
+            raise SeesayError(
+                f"the {side} tower takes {size / 1e9:.1f} GB, which is more than a graph's file holds",
+                allowed=f"up to {LARGEST / 1e9:.1f} GB a tower: a smaller model of the same kind",
+            )

@@ -133,7 +133,7 @@ def build_tower(published: Published, towers: Towers, view: View, size: int = 0)
     if size not in (0, view.size):
         raise SeesayError(f"the tower {published.folder.name} is shown {view.size} pixels, not {size}", allowed="0")
     shape = towers.vision
-    if view.size % shape.patch or (view.size // shape.patch != shape.grid and not shape.layers.scales):
+    if view.size // shape.patch != shape.grid and not shape.layers.scales:  # DINOv2 takes any size
         raise SeesayError(
             f"{published.folder / PREPROCESSOR} makes {view.size} pixels, the tower looks at "
             f"{shape.grid} patches of {shape.patch}",

@@ -56,6 +56,11 @@ class TextReader:
     tokenizer: Tokenizer
     view_dim: int
 
+    @classmethod
+    def tuning_steps(cls) -> set[str]:
+        """No tags: its network has none of ImageNet's classes."""
+        return {"hubness", "calibration"}
+
     @property
     def pieces(self) -> Pieces:
         """The tokenizer."""
