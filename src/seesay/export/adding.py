@@ -12,7 +12,7 @@ from seesay.errors import SeesayError
 from seesay.export.exporting import SAMPLES, export_weights
 from seesay.export.network import export_network
 from seesay.images.features import FeatureSpec
-from seesay.images.tower import build_tower, check_tensors, fill
+from seesay.images.tower import VISION, build_tower, check_tensors, check_view, fill
 from seesay.models.pretrained import save
 from seesay.models.tower import Tower, TowerConfig
 from seesay.text.pieces import Pieces
@@ -44,10 +44,12 @@ def add_towers(candidate: Candidate, target: Path, *, precision: str, tell: Call
     assert candidate.rule is not None
     with torch.device("meta"):
         text, vision = TextTower(towers.text), VisionTower(towers.vision)
-    check_tensors(text, published, towers, _TEXT)  # before anything is read
+    # Before anything is read:
+    check_tensors(text, published, towers, _TEXT)
+    check_tensors(vision, published, towers, VISION)
+    check_view(published, towers, candidate.view)
     _check_sizes(text, vision)
     tell(f"reading {published.folder}")
-    backbone = build_tower(published, towers, candidate.view)
     pieces = Pieces(candidate.tokenizer, candidate.rule, str(published.folder))
     spec = FeatureSpec("tower", weights=str(published.folder), expected_digest=published.digest())
     scale, bias = _scale(candidate)
@@ -73,7 +75,7 @@ def add_eye(candidate: Candidate, target: Path, *, precision: str, tell: Callabl
     published = candidate.published
     with torch.device("meta"):
         vision = VisionTower(candidate.towers.vision)
-    check_tensors(vision, published, candidate.towers, ())
+    check_tensors(vision, published, candidate.towers, VISION)
     _check_sizes(vision)
     tell(f"reading {published.folder}")
     backbone = build_tower(published, candidate.towers, candidate.view)

@@ -24,6 +24,8 @@ from seesay.towers.views import View, read_view
 from seesay.towers.vision import VisionTower
 
 GRAPH, ABOUT = "network.onnx", "network.json"
+VISION = ("vision_model", "visual_projection")
+"""How the names of an image tower's tensors begin."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,18 @@ def build_tower(published: Published, towers: Towers, view: View, size: int = 0)
     """
     if size not in (0, view.size):
         raise SeesayError(f"the tower {published.folder.name} is shown {view.size} pixels, not {size}", allowed="0")
+    check_view(published, towers, view)
+    shape = towers.vision
+    with torch.device("meta"):
+        tower = VisionTower(shape)
+    fill(tower, published, towers, VISION)
+    tower.vision_model.embeddings.resize(view.size // shape.patch)
+    tower.eval().requires_grad_(False)
+    return TowerBackbone("tower", view.size, published.digest(), tower, nn.Identity(), view.mean, view.std)
+
+
+def check_view(published: Published, towers: Towers, view: View) -> None:
+    """Refuse a tower that looks at other squares than its preprocessor makes."""
     shape = towers.vision
     if view.size // shape.patch != shape.grid and not shape.layers.scales:  # DINOv2 takes any size
         raise SeesayError(
@@ -139,20 +153,9 @@ def build_tower(published: Published, towers: Towers, view: View, size: int = 0)
             f"{shape.grid} patches of {shape.patch}",
             allowed=f"{shape.grid * shape.patch} pixels",
         )
-    with torch.device("meta"):
-        tower = VisionTower(shape)
-    fill(tower, published, towers)
-    tower.vision_model.embeddings.resize(view.size // shape.patch)
-    tower.eval().requires_grad_(False)
-    return TowerBackbone("tower", view.size, published.digest(), tower, nn.Identity(), view.mean, view.std)
 
 
-def fill(
-    module: nn.Module,
-    published: Published,
-    towers: Towers,
-    prefixes: tuple[str, ...] = ("vision_model", "visual_projection"),
-) -> None:
+def fill(module: nn.Module, published: Published, towers: Towers, prefixes: tuple[str, ...]) -> None:
     """Fill a module, which may lie on torch's `meta` device, from a published folder.
 
     Raises:
