@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers
+import transformers as _transformers
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from torch import Tensor
 
+transformers: Any = _transformers  # whose types say less than its documentation
 TINY = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4}
 BASE = {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12, "num_attention_heads": 12}
 CLIP_BASE_TEXT = {"hidden_size": 512, "intermediate_size": 2048, "num_hidden_layers": 12, "num_attention_heads": 8}
@@ -148,7 +149,7 @@ def gemma_tokenizer(captions: Sequence[str], n: int = 1500) -> Tokenizer:
     found = json.loads(learner.to_str())["model"]
     bytes_ = [f"<0x{number:02X}>" for number in range(256)]
     numbers = {token: place for place, token in enumerate([*MARKS, *bytes_, *found["vocab"]])}
-    merges = [tuple(merge) for merge in found["merges"]]
+    merges: Any = [tuple(merge) for merge in found["merges"]]
     made = Tokenizer(models.BPE(numbers, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     made.normalizer, made.pre_tokenizer = learner.normalizer, learner.pre_tokenizer
     made.add_special_tokens(list(MARKS))

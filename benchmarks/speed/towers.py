@@ -78,9 +78,9 @@ def main() -> None:
                 "seesay query": ([*own, "search", QUERY, str(photos), "--no-index"], ours),
                 "rclip query": ([rclip, "--no-indexing", QUERY], them),
             }
-            for part in (indexed, asked, asked, asked):
-                for name in list(part) if number % 2 == 0 else list(part)[::-1]:
-                    rounds[name].append(measured(part[name][0], photos, part[name][1]))
+            for turn in (indexed, asked, asked, asked):
+                for name in list(turn) if number % 2 == 0 else list(turn)[::-1]:
+                    rounds[name].append(measured(turn[name][0], photos, turn[name][1]))
         disk = sum(path.stat().st_size for path in (place / "models").rglob("*") if path.is_file())
     result = {what: compare(rounds, what) for what in ("index", "query")}
     record(

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -50,7 +50,7 @@ class Backbone:
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
     classifier: nn.Module | None = None
-    graph: Callable[[NDArray[np.uint8]], list[NDArray[np.float32]]] | None = None
+    graph: Callable[[NDArray[np.uint8]], list[NDArray[Any]]] | None = None
 
     @torch.inference_mode()
     def __call__(self, pixels: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,7 +38,7 @@ class TowerBackbone(Backbone):
         return found
 
 
-def open_graph(folder: Path) -> Callable[[NDArray[np.uint8]], list[NDArray[np.float32]]]:
+def open_graph(folder: Path) -> Callable[[NDArray[np.uint8]], list[NDArray[Any]]]:
     """What runs a tower's graph: from pixels (n, H, W, 3) to its map and its vector."""
     session, about = open_run(folder / GRAPH), read_object(folder / ABOUT)
     if "published" in about:
