@@ -113,6 +113,12 @@ def added() -> list[Weights]:
     return found
 
 
+def eyes() -> list[Path]:
+    """The folders of added image towers that read no sentences."""
+    found = {path.parents[1] for path in models_dir().glob("*/*/network.json")}
+    return sorted(folder for folder in found if not (folder / "config.json").exists())
+
+
 def is_known_place(folder: Path) -> bool:
     """Whether weights lie where a name is enough to find them."""
     return folder.parent in (PACKAGED.resolve(), models_dir().resolve())

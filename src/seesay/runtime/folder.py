@@ -41,7 +41,7 @@ Arrays = Mapping[str, NDArray[Any]]
 class Session:
     """An opened graph."""
 
-    session: "onnxruntime.InferenceSession"
+    session: "onnxruntime.InferenceSession | None"
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     path: Path
@@ -54,6 +54,7 @@ class Session:
         """
         if absent := [name for name in self.inputs if name not in arrays]:
             raise SeesayError(f"the graph {self.path} asks for {', '.join(absent)}", allowed=arrays)
+        assert self.session is not None
         try:
             found: list[NDArray[Any]] = self.session.run(None, {name: arrays[name] for name in self.inputs})
         except Exception as error:  # as where it is opened
@@ -124,10 +125,22 @@ class GraphFolder:
                 why = (self.table.get("missing") or {}).get(graph, f"{self.weights.about['family']} has none")
                 raise SeesayError(f"{self.weights.name} has no graph {graph!r}: {why}", allowed=self.names)
             entry = self.table["files"][graph] or {}
+            if "published" in entry:
+                self._sessions[graph] = self._open_published(entry)
+                return self._sessions[graph]
             path = inside(self.folder, str(entry.get("file", "")), self.origin)
             shared = self._check(path, entry)
             self._sessions[graph] = open_session(path, self.threads, shared)
         return self._sessions[graph]
+
+    def _open_published(self, entry: Mapping[str, Any]) -> Session:
+        """A graph of somebody else's, or what a pair of such needs none for."""
+        from seesay.runtime.pairs import open_computed
+
+        path = inside(self.folder, str(entry["file"]), self.origin) if "file" in entry else None
+        if path is not None and file_digest(path) != entry.get("digest"):
+            raise SeesayError(f"the graph {path} is not the one that was added", hint="seesay models add FOLDER")
+        return open_computed(path, entry["published"], self.threads)
 
     def _check(self, path: Path, entry: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         """Refuse a graph that is not the one that was written; give the tensors that are those of source weights."""

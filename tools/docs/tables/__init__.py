@@ -14,9 +14,10 @@ from tables import (
     papers,
     reliability,
     scale,
+    towers,
 )
 
-PAGES = (foundation, captions, alignment, hmlstm, attention, identify, library, papers, reliability, scale, eye)
+PAGES = (foundation, captions, alignment, hmlstm, attention, identify, library, papers, reliability, scale, eye, towers)
 TABLES: dict[str, Callable[[], str]] = {
     write.__name__.replace("_", "-"): write for page in PAGES for write in page.TABLES
 }
