@@ -183,10 +183,12 @@ def identify(
         logits = identifier.score(identifier.encode_images(seen.all()), identifier.encode_texts([reading.text]))[:, 0]
         choice = choice_probability(identifier.calibration, logits)
         curve = calibration_of(identifier.weights)
+        words = content_words(reading.text)
+        rarest = min(map(identifier.tokenizer.count, words), default=0)
         match = (
             match_probability(identifier.calibration, logits)
             if curve is None
-            else curve.probability(logits, len(content_words(reading.text)))
+            else curve.probability(logits, len(words), rarest)
         )
     order = np.argsort(-logits, kind="stable").tolist()[:n]
     rows = tuple(IdentifiedImage(seen.images[at], float(choice[at]), float(match[at])) for at in order)
