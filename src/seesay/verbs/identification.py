@@ -189,7 +189,7 @@ def identify(
             match_probability(identifier.calibration, logits)
             if curve is None
             else curve.probability(logits, len(words), rarest)
-        )
+        ) * (not reading.is_lost)
     order = np.argsort(-logits, kind="stable").tolist()[:n]
     rows = tuple(IdentifiedImage(seen.images[at], float(choice[at]), float(match[at])) for at in order)
     return Identification(

@@ -44,7 +44,9 @@ def test_nothing_is_likely_exactly_where_no_photo_is_called_so(store: Store, put
     found = [find_photos(store, Query(fits=(axis(*where),)), CALIBRATION, Filter()) for where in ((1, 0, 0), (0, 0, 1))]
     assert [each.nothing_likely for each in found] == [False, True]
     assert not find_photos(store, wanted, None, Filter()).nothing_likely  # a similarity says neither
-    assert not find_photos(store, wanted, CALIBRATION, Filter(), min_score=0.5).nothing_likely  # nothing is there at all
+    assert not find_photos(
+        store, wanted, CALIBRATION, Filter(), min_score=0.5
+    ).nothing_likely  # nothing is there at all
 
 
 def test_the_same_score_says_less_of_what_is_rare(store: Store, put: Put) -> None:
