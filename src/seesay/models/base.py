@@ -59,6 +59,11 @@ class Matcher(nn.Module, Declared, ABC):
             raise SeesayError(f"{self.family} reads subwords and has no vocabulary of whole words")
         return self.tokenizer
 
+    @property
+    def caption_words(self) -> Tokenizer:
+        """The words that captions taught, with how often they have each."""
+        return self.tokenizer
+
     def initialise(self, seed: int) -> None:
         """Give the weights their values before training; torch's own are a good default."""
 
