@@ -25,6 +25,7 @@ STEPS = {
     "hubness": "hubness",
     "cascade": "cascade",
     "calibration": "calibration",
+    "choice": "choice",
     "captions": "captioning",
     "confidence": "confidence",
     "grounding": "grounding",

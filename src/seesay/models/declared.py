@@ -53,7 +53,7 @@ class Declared:
     @classmethod
     def tuning_steps(cls) -> set[str]:
         """The steps of `seesay tune` that make sense for weights of this family."""
-        first = ("hubness", "calibration", "tags") if cls.is_embedding else ()
+        first = ("hubness", "calibration", "choice", "tags") if cls.is_embedding else ()
         later = ("cascade", "calibration") if cls.stage in LATER_STAGES else ()
         return {*first, *later, *cls.tuning}
 

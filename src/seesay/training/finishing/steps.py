@@ -25,9 +25,9 @@ from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
 from seesay.models.pretrained import load, load_captioner, save
 from seesay.models.registry import family_class
-from seesay.scoring import encode_all
+from seesay.scoring import encode_all, score_all
 from seesay.settings.tags import TagSettings
-from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, tags, vectors
+from seesay.training.finishing import calibration, captions, cascade, choice, doubt, grounding, tags, vectors
 from seesay.training.finishing.ensemble import choose_weights_on
 from seesay.training.finishing.hubness import choose_hubness
 from seesay.training.finishing.requests import JOINED, Proposal, Request
@@ -144,6 +144,20 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
         section, curve.to_table(), JOINED.join(where), tuple(stages[:-1]), figures,
         split=SPLIT if judgements is None else f"{FIT} + {SPLIT}",
     )  # fmt: skip
+
+
+def propose_choice(weights: Weights, request: Request) -> Proposal:
+    collections = request.collections(weights, "choice", ("flickr8k", "coco-all", "iapr"))
+    model = load(weights.folder)
+    drawn = {}
+    for collection in collections:
+        dev = _examples(model, collection.split(SPLIT))
+        drawn[collection.name] = choice.trial_scores(score_all(model, dev).numpy(), dev.image_of)
+    temperature = round(choice.fit_choice(list(drawn.values())), 5)
+    errors = {name: round(choice.choice_error(logits, temperature), 2) for name, logits in drawn.items()}
+    return Proposal(
+        "choice", {"temperature": temperature}, JOINED.join(drawn), figures={"calibration error in percent": errors}
+    )
 
 
 def propose_captions(weights: Weights, request: Request) -> Proposal:
@@ -271,6 +285,7 @@ PROPOSERS: dict[str, Callable[[Weights, Request], Proposal]] = {
     "hubness": propose_hubness,
     "cascade": propose_cascade,
     "calibration": propose_calibration,
+    "choice": propose_choice,
     "captions": propose_captions,
     "confidence": propose_confidence,
     "grounding": propose_grounding,
