@@ -5,6 +5,7 @@ takes as long as a search. Everything else, help and mistakes among it, goes thr
 """
 
 import errno
+import io
 import os
 import sys
 import warnings
@@ -22,7 +23,7 @@ from seesay.errors import SeesayError
 from seesay.system import ranges
 from seesay.system.extras import extra_of, missing_parts
 
-PLAIN = ("caption", "describe", "explain", "index", "match", "models", "search", "words")
+PLAIN = ("caption", "describe", "explain", "index", "match", "search", "words")
 """Commands that may be called at once: `seesay.cli.use.NAME.NAME`."""
 ONE_THREAD = (*PLAIN, "demo", "ground", "identify", "library", "neighbours", "regions", "serve")
 """Commands whose products are of a few hundred vectors, which take longer to share among threads than to compute.
@@ -37,6 +38,7 @@ def run(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     if given and given[0] in ONE_THREAD:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _prepare_output()
     with _ending(), _showing_warnings():
         _check_lengths(given)
         command = _plain_command(given)
@@ -98,18 +100,35 @@ def _ending() -> Iterator[None]:
         sys.exit(1)
 
 
+def _prepare_output() -> None:
+    """See to it that there is something to print to, and that it takes every letter.
+
+    Where a shell has closed a stream (`>&-`), the next file that is opened has its number, and whatever a library
+    prints goes into that file.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(number)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - as long as the process
+    for stream in (sys.stdout, sys.stderr):  # a terminal of another alphabet
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+
 @contextmanager
 def _showing_warnings() -> Iterator[None]:
     """Print warnings of seesay's own as messages; those of other packages as Python does."""
     others = warnings.showwarning
 
-    def show(message: Any, category: Any, filename: str, *rest: Any) -> None:
+    def show(message: Any, category: Any, filename: str, lineno: int, *rest: Any) -> None:
         if issubclass(category, UserWarning) and Path(filename).is_relative_to(_PACKAGE):
             warn([str(message)])
         else:
-            others(message, category, filename, *rest)
+            others(message, category, filename, lineno, *rest)
 
-    warnings.showwarning = show
+    warnings.showwarning = show  # type: ignore[assignment]
     try:
         yield
     finally:

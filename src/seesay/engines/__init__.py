@@ -18,8 +18,7 @@ from torch import Tensor
 from seesay.catalogue.weights import Weights
 from seesay.errors import SeesayError
 from seesay.excitation.match import match_saliency
-from seesay.images.arrays import Floats, ImageFeatures
-from seesay.images.evidence import Looked, Saliency
+from seesay.images.arrays import Floats, ImageFeatures, Looked, Saliency
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
 from seesay.layers.sequences import Sequences
@@ -90,6 +89,10 @@ class TorchModel:
     @property
     def feature_spec(self) -> FeatureSpec:
         return self.model.feature_spec
+
+    @property
+    def caption_words(self) -> Tokenizer:
+        return self.model.caption_words
 
     @property
     def explainers(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 `index.html` works from `file://`: a browser refuses to fetch JSON there, so the alignments are a script that sets one
 variable. Every image stands with its best sentences of the whole set; pointing at a word, or reaching it with the
-keyboard, lights the region that it was laid on.
+keyboard, lights up its region.
 """
 
 import json
@@ -126,7 +126,7 @@ def align_sentences(
     for row, sentence in enumerate(sentences):
         words = tokenize(sentence)[: int(texts.lengths[row])]
         heat = heat_maps(model, features, texts.states[row, : len(words)])
-        segments = align_words(heat, boxes, laid=name_things(words), settings=grounding_of(model)) if words else []
+        segments = align_words(heat, boxes, grounded=name_things(words), settings=grounding_of(model)) if words else []
         found.append(
             {
                 "words": words,

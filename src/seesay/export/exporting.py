@@ -65,7 +65,7 @@ def export_weights(
     table: dict[str, Any] = {
         "opset": OPSET,
         "precision": precision,
-        "network": network_name(spec, precision),
+        "network": own.name if (own := spec.graph_folder) else network_name(spec, precision),
         "outputs": list(model.outputs),
         "is_embedding": model.is_embedding,
         "weighs_regions": bool(getattr(model, "weighs_regions", False)),
@@ -89,7 +89,10 @@ def export_weights(
     is_shared = out is not None or folder.parent.resolve() == PACKAGED.resolve()  # by all that lie there
     place = folder.parent if is_shared else folder
     if not any((each / table["network"] / "network.json").is_file() for each in (place, PACKAGED)):
-        export_network(spec, backbone, place, images, precision)
+        if graph_folder := spec.graph_folder:
+            shutil.copytree(graph_folder, place / table["network"])
+        else:
+            export_network(spec, backbone, place, images, precision)
     write_about(folder, {**about, "graphs": table})
     return table
 

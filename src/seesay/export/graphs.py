@@ -33,7 +33,6 @@ from seesay.images.regions import region_weights, windows
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.base import Captioner, Matcher
-from seesay.models.eye_ear import EyeEar
 from seesay.models.hmlstm import HMLSTM
 from seesay.models.identifier import Identifier
 
@@ -80,7 +79,7 @@ def graphs_of(model: Matcher, features: Features) -> list[Graph]:
         found += _region_graphs(model, features)
     if isinstance(model, Identifier):
         found += _saliency_graphs(model, features)
-    if isinstance(model, EyeEar):
+    if hasattr(model, "feature_map"):
         found.append(upper_graph(model, features))
     if isinstance(model, HMLSTM):
         found += tree_graphs(model, images)

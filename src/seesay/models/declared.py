@@ -1,10 +1,13 @@
 """What a model family says about itself, on its class: nothing elsewhere asks for a model's name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from seesay.text.tokenizer import Tokenizer
 from seesay.text.vocabulary import Vocabulary
+
+LATER_STAGES = ("regions", "captions")
+"""Stages of search that rerank what the first one found."""
 
 
 class Declared:
@@ -50,8 +53,8 @@ class Declared:
     @classmethod
     def tuning_steps(cls) -> set[str]:
         """The steps of `seesay tune` that make sense for weights of this family."""
-        first = ("hubness", "calibration", "tags") if cls.is_embedding else ()
-        later = ("cascade", "calibration") if cls.stage in ("regions", "captions") else ()
+        first = ("hubness", "calibration", "choice", "tags") if cls.is_embedding else ()
+        later = ("cascade", "calibration") if cls.stage in LATER_STAGES else ()
         return {*first, *later, *cls.tuning}
 
     @classmethod
@@ -62,6 +65,11 @@ class Declared:
     @classmethod
     def tokenizer_for(cls, config: Any) -> Tokenizer | None:
         """The tokenizer of a model of this configuration where it is not made from the training sentences."""
+        return None
+
+    @classmethod
+    def tokenizer_from(cls, config: Any, sentences: Sequence[str]) -> Tokenizer | None:
+        """The tokenizer of a model of this configuration where it is learned, and not a list of frequent words."""
         return None
 
     @classmethod

@@ -127,7 +127,7 @@ class HMLSTM(Aligner):
     explainers = ("alignment",)
     stage = "regions"
     weak_points = (
-        "It found out by itself which phrase speaks of which region, and was often wrong: read a box as a guess.",
+        "It found the region of each phrase by itself, and was often wrong: read a box as a guess.",
         "A sentence is read as a tree. Where the parser stumbles, over a list or a line of verse, so does the model.",
         "Counting, left and right, and what is smaller than its windows.",
         "Words that captions of everyday photos do not use, text inside images, named people and places.",
@@ -217,7 +217,7 @@ class HMLSTM(Aligner):
     def encode_phrases(self, phrases: Sequence[str]) -> Tensor:
         """Phrases that stand alone, as they would be within a sentence: (n, D).
 
-        A noun phrase is a node below the root, and it is nodes that were laid on regions.
+        A noun phrase is a node below the root, and regions are assigned to nodes.
         """
         found = self.encode_trees(phrases)
         places = torch.from_numpy(phrase_places(self.read(phrases)))

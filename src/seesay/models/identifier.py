@@ -101,10 +101,11 @@ class Identifier(Matcher):
     measured_by = "seesay evaluate {name} --data flickr8k --task identification"
     paper = "identifier"
     explainers = ("contrastive", "excitation")
+    tuning = ("calibration",)
     starts_from: ClassVar[Mapping[str, str]] = {"words_from": "vse"}
     weak_points = (
         "Images that look alike: it tells any two apart far better than two near ones.",
-        "Its maps show what in the image speaks for a match, which is not always what a word speaks of.",
+        "Its maps show what in the image supports a match, which is not always the region of a word.",
         "Counting, text inside images, named people and places.",
     )
     config: IdentifierConfig

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
-from seesay.images.arrays import LOWER, OUTPUTS, Boxes, Floats, ImageFeatures
-from seesay.images.evidence import Looked, Saliency
+from seesay.images.arrays import LOWER, OUTPUTS, Boxes, Floats, ImageFeatures, Looked, Saliency
 from seesay.runtime.blocks import score_in_blocks
 from seesay.runtime.folder import GraphFolder
 from seesay.runtime.protocol import State, Texts

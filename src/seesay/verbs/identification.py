@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seesay.catalogue.weights import calibration_of
+from seesay.catalogue.weights import calibration_of, tuned_table
 from seesay.errors import SeesayError
 from seesay.library.ranking.calibration import is_likely
 from seesay.verbs.inputs import Images, NamedImage, read_usable, refuse
@@ -63,7 +63,7 @@ class Identification(Drawn):
     warnings: tuple[str, ...]
     nothing_known: bool
     _method: str = field(compare=False)
-    _identifier: "Answering" = field(compare=False)
+    _explained: "Answering" = field(compare=False)
 
     @property
     def best(self) -> IdentifiedImage:
@@ -89,7 +89,7 @@ class Identification(Drawn):
         from seesay.drawing.saliency import draw_identification
         from seesay.explainers.explaining import explain
 
-        model = self._identifier
+        model = self._explained
         photos = [row.image.open(at_least=800) for row in self.images]
         features = [model.features([row.image.source]) for row in self.images]
         found = [explain(model, each, self.sentence, self._method) for each in features]
@@ -138,7 +138,7 @@ def identify(
     sentence: str,
     images: Images,
     *,
-    model: "Answering | str | Path" = "identifier",
+    model: "Answering | str | Path" = "eye",
     n: int | None = None,
     method: str | None = None,
     exact: bool = False,
@@ -153,7 +153,8 @@ def identify(
         model: Weights of an identifier or of a joint embedding by name or folder, or a loaded one. The choice of an
             embedding is the softmax of its scores, which nobody has calibrated.
         n: How many to give, the best first; all where it is not given.
-        method: The explainer that `draw()` asks, by name; by default the first that the model lists.
+        method: The explainer that `draw()` asks, by name; by default the first that the model lists, or, for a model
+            that lists none, the one that `seesay.explain` asks.
         exact: Take every word as it is written; by default one that the model has never learned is read as the known
             one that it is spelled like (`seesay.text.typed.known_words`).
         skip_unusable: Leave out images that cannot be opened, which `failures` then names, instead of an error.
@@ -170,7 +171,7 @@ def identify(
 
     import numpy as np
 
-    from seesay.explainers.registry import choose_explainer
+    from seesay.explainers.registry import choose_explainer, default_weights
     from seesay.runtime.probabilities import choice_probability, match_probability
     from seesay.text.function_words import content_words
     from seesay.text.tokens import tokenize
@@ -182,7 +183,8 @@ def identify(
     if not compares:
         identifier = answering_model(model, "saliency", "gives no probability of a match")
     name = name_of(identifier, model)
-    explainer = choose_explainer(identifier, method)  # an unknown one is refused before anything is computed
+    explained = identifier if identifier.explainers else answering_model(default_weights(method))
+    explainer = choose_explainer(explained, method)  # an unknown one is refused before anything is computed
     if not tokenize(sentence):
         raise SeesayError(f"the description {sentence!r} has no words")
     reading = read_words(sentence, identifier.tokenizer, exact=exact)
@@ -192,13 +194,13 @@ def identify(
             refuse(seen.failures)
         logits = identifier.score(identifier.encode_images(seen.all()), identifier.encode_texts([reading.text]))[:, 0]
         curve = calibration_of(identifier.weights)
-        calibration = (1.0, 0.0, identifier.temperature) if compares else identifier.calibration
+        calibration = (1.0, 0.0, _choice_temperature(identifier)) if compares else identifier.calibration
         choice = choice_probability(calibration, logits)
+        words = content_words(reading.text)
+        rarest = min(map(identifier.caption_words.count, words), default=0)
         match = (
-            match_probability(calibration, logits)
-            if curve is None
-            else curve.probability(logits, len(content_words(reading.text)))
-        )
+            match_probability(calibration, logits) if curve is None else curve.probability(logits, len(words), rarest)
+        ) * (not reading.is_lost)
         has_match = curve is not None or not compares
     order = np.argsort(-logits, kind="stable").tolist()[:n]
     rows = tuple(
@@ -213,8 +215,14 @@ def identify(
         warnings,
         reading.is_lost,
         explainer.name,
-        identifier,
+        explained,
     )
+
+
+def _choice_temperature(model: "Answering") -> float:
+    """What an embedding's scores are divided by in the choice among images: chosen on dev, or else as in training."""
+    chosen = tuned_table(model.weights, "choice") if model.weights else None
+    return float(chosen["temperature"]) if chosen else model.temperature
 
 
 def _percent(probability: float | None) -> str:

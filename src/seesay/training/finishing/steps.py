@@ -18,17 +18,17 @@ from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.grounding.tuned import grounding_of
 from seesay.images.extraction import features_of
-from seesay.models.aligner import Aligner, load_aligner
-from seesay.models.base import Captioner, Matcher
+from seesay.models.aligner import load_aligner
+from seesay.models.base import Matcher
+from seesay.models.declared import LATER_STAGES
 from seesay.models.ensemble import scored_by
 from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
-from seesay.models.identifier import Identifier
 from seesay.models.pretrained import load, load_captioner, save
 from seesay.models.registry import family_class
-from seesay.scoring import encode_all
+from seesay.scoring import encode_all, score_all
 from seesay.settings.tags import TagSettings
-from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, tags, vectors
+from seesay.training.finishing import calibration, captions, cascade, choice, doubt, grounding, tags, vectors
 from seesay.training.finishing.ensemble import choose_weights_on
 from seesay.training.finishing.hubness import choose_hubness
 from seesay.training.finishing.requests import JOINED, Proposal, Request
@@ -40,7 +40,7 @@ MAX_LENGTH = 20
 N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
 BESIDE = "vse"
-"""The embedding that stands beside an eye, where nothing else is said."""
+"""The second embedding of an eye, unless its configuration names another."""
 FIT = "fit"
 """The part of people's judgements that a curve is fitted to."""
 FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
@@ -98,30 +98,35 @@ def _stages_before(weights: Weights) -> tuple[str, ...]:
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
     kind = family_class(weights.about["family"])
-    is_stage = issubclass(kind, Aligner | Captioner)
-    section = "cascade.calibration" if is_stage else "calibration"
+    is_later = kind.stage in LATER_STAGES
+    section = "cascade.calibration" if is_later else "calibration"
     collection = request.collection(weights, section)
-    if not (kind.is_embedding or issubclass(kind, Identifier)) and not weights.about.get("cascade"):
+    if is_later and not weights.about.get("cascade"):
         raise SeesayError(
             f"{weights.name} is no stage of search yet, so it has no scores to calibrate",
             hint=f"seesay tune {weights.name} --only cascade --only calibration",
         )
-    stages = [*(read_blend(str(weights.folder)).after if is_stage else ()), str(weights.folder)]
+    stages = [*(read_blend(str(weights.folder)).after if is_later else ()), str(weights.folder)]
     judgements = request.judgements_file()
     figures: dict[str, Any] = {}
 
     def score(photos: Collection, texts: list[str]) -> Scores:
         found = score_stages(stages, photos, texts)
-        if issubclass(kind, Identifier):
+        if kind.stage is None:  # it judges pairs outside of search, where there are no tags
             return found
-        first = find(stages[0])
-        how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
         return found + tag_gains(load(stages[0]), photos, texts, request.words, how)
+
+    content_words, count = request.words.content_words, load(stages[0]).caption_words.count
+    first = find(stages[0])
+    how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
+
+    def rarest(text: str) -> int:
+        return how.rarest({word: count(word) for word in content_words(text)}, request.words.classes_named)
 
     spoken = data.load(request.entities) if request.has_entities else None
     if spoken is None:
         request.tell("without Flickr30k Entities, queries are whole sentences only")
-    phrases = calibration.gather_queries(collection.split(SPLIT), spoken, request.words.content_words)
+    phrases = calibration.gather_queries(collection.split(SPLIT), spoken, content_words, rarest)
     if judgements is not None:
         phrases = phrases.of_phrases()
     request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
@@ -131,13 +136,29 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
     if judgements is not None:
         judged, photos, texts, pairs = calibration.read_part(judgements, collection, FIT)
         request.tell(f"{len(judged):,} judgements of {len(photos):,} photos and {len(texts):,} sentences")
-        n_words = np.array([len(request.words.content_words(texts[row])) for row in pairs[0]])
-        curve, figures["judgements"] = calibration.fit_judged(score(photos, texts)[pairs], judged, n_words, curve)
+        n_words = np.array([len(content_words(text)) for text in texts])[pairs[0]]
+        seen = np.array([rarest(text) for text in texts])[pairs[0]]
+        scores = score(photos, texts)[pairs]
+        curve, figures["judgements"] = calibration.fit_judged(scores, judged, n_words, seen, curve)
     where = (collection.name,) if judgements is None else (judgements.name, collection.name)
     return Proposal(
         section, curve.to_table(), JOINED.join(where), tuple(stages[:-1]), figures,
         split=SPLIT if judgements is None else f"{FIT} + {SPLIT}",
     )  # fmt: skip
+
+
+def propose_choice(weights: Weights, request: Request) -> Proposal:
+    collections = request.collections(weights, "choice", ("flickr8k", "coco-all", "iapr"))
+    model = load(weights.folder)
+    drawn = {}
+    for collection in collections:
+        dev = _examples(model, collection.split(SPLIT))
+        drawn[collection.name] = choice.trial_scores(score_all(model, dev).numpy(), dev.image_of)
+    temperature = round(choice.fit_choice(list(drawn.values())), 5)
+    errors = {name: round(choice.choice_error(logits, temperature), 2) for name, logits in drawn.items()}
+    return Proposal(
+        "choice", {"temperature": temperature}, JOINED.join(drawn), figures={"calibration error in percent": errors}
+    )
 
 
 def propose_captions(weights: Weights, request: Request) -> Proposal:
@@ -265,6 +286,7 @@ PROPOSERS: dict[str, Callable[[Weights, Request], Proposal]] = {
     "hubness": propose_hubness,
     "cascade": propose_cascade,
     "calibration": propose_calibration,
+    "choice": propose_choice,
     "captions": propose_captions,
     "confidence": propose_confidence,
     "grounding": propose_grounding,
