@@ -76,7 +76,7 @@ def list_cases(folder: Path, given: dict[str, str], *, whole: bool = False) -> l
     """
     import typer.main
 
-    from seesay.cli.main import app
+    from seesay.cli.commands import app
 
     root: Any = typer.main.get_command(app)
     paths = list_paths(folder)
@@ -212,7 +212,7 @@ def _be_attacked(case: Case, work: Path, told: Path, terminal: dict[str, str]) -
         time.tzset()
         sys.stdin = io.StringIO("")
         socket.socket.connect = lambda self, address: _note_connection(self, address)  # type: ignore[method-assign]
-        from seesay.cli.start import run
+        from seesay.cli.main import run
         from seesay.web import server
 
         server.serve = lambda *_, **__: None  # a server that starts is a success

@@ -157,7 +157,7 @@ import random, sys, time
 dice, real = random.Random(int(sys.argv.pop(1))), time.time
 def jump(): return real() + dice.choice((-1e9, -86400.0, 0.0, 3600.0, 4e8))
 time.time, time.time_ns = jump, lambda: int(1e9 * jump())
-from seesay.cli.start import run
+from seesay.cli.main import run
 run(sys.argv[1:])
 """
 

@@ -197,7 +197,8 @@ seen = dvsa.features([cat])
 phrases = dvsa.encode_phrases(["the cat", "its eyes"])
 heavy = ("torch", "safetensors", "onnx", "scipy", "cv2", "spacy", "matplotlib")
 absent = [name for name in heavy if sys.modules.get(name)]
-print(json.dumps({"opened": opened, "score": vse.match(cat, "a cat").tolist(), "phrases": phrases.shape,
+score = vse.score(vse.encode_images(vse.features([cat])), text)
+print(json.dumps({"opened": opened, "score": score.tolist(), "phrases": phrases.shape,
                   "regions": seen.parts.shape, "loaded": absent}))
 """
 

@@ -17,8 +17,10 @@ from seesay.system.reading import parse_json, read_text
 
 FORMAT = 1
 PACKAGED = Path(__file__).parents[1] / "weights"
+HUBNESS = "hubness.safetensors"
+"""The file of an embedding's hubness in its folder (`seesay.models.hubness`)."""
 ENSEMBLE = "ensemble"
-"""The family of a folder that names other weights and has none of its own (`seesay.models.ensemble`)."""
+"""The family of a folder that names other weights and has none of its own (`seesay.catalogue.ensembles`)."""
 STEPS = {
     "prune": "pruned",
     "vectors": "vectors",

@@ -22,9 +22,10 @@ from seesay.images.arrays import Floats, ImageFeatures, Looked, Saliency
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
 from seesay.layers.sequences import Sequences
-from seesay.models.base import ImageLike, Matcher, without_dropout
+from seesay.models.base import Captioner, ImageLike, Matcher, without_dropout
+from seesay.models.ensemble import match_together as match_together
 from seesay.models.identifier import Identifier
-from seesay.models.pretrained import load
+from seesay.models.pretrained import load, load_kind
 from seesay.runtime.matching import Model
 from seesay.runtime.protocol import Answering, State, Texts
 from seesay.text.tokenizer import Tokenizer
@@ -44,6 +45,11 @@ def open_model(name: str | Path, engine: str = ENGINES[0]) -> Answering:
     if engine not in ENGINES:
         raise SeesayError(f"there is no engine {engine!r}", allowed=ENGINES)
     return Model(name) if engine == "runtime" else TorchModel(load(name))
+
+
+def load_words(name: str | Path, lack: str) -> Captioner:
+    """A captioner in torch, for its word vectors; `lack` says what other weights are without."""
+    return load_kind(name, Captioner, lack)  # type: ignore[type-abstract]
 
 
 class TorchModel:

@@ -86,7 +86,7 @@ def compare(
     seen = graphs.encode_images(theirs)
     difference.add("images", images, seen)
     difference.add("images", images[:1], graphs.encode_images(theirs.rows([0])))
-    if "texts" in graphs.graphs.names:
+    if graphs.can("texts"):
         for some in _batches(sentences):
             texts, read = model.encode_texts(some), graphs.encode_texts(some)
             _compare_texts(difference, texts, read)
@@ -99,6 +99,9 @@ def compare(
         _compare_steps(difference, model, graphs, images)
     if "upper" in graphs.graphs.names:
         _compare_upper(difference, model, graphs, theirs)
+    if graphs.can("texts") and "texts" not in graphs.graphs.names:  # several graphs read a tree, and give it together
+        read = [difference.largest.pop(verb, 0.0) for verb in ("texts", "phrases")]
+        difference.largest |= dict.fromkeys(("leaves", "level", "nodes"), max(read))
     return difference.largest
 
 
@@ -142,7 +145,7 @@ def _compare_regions(
     for n in (1, 7):
         vectors = model.encode_regions(features, windows(n))
         difference.add("regions", vectors, graphs.encode_regions(theirs, windows(n)))
-    if "phrases" in graphs.graphs.names:
+    if graphs.can("phrases"):
         for some in _batches(sentences):
             difference.add("phrases", model.encode_phrases(some), graphs.encode_phrases(some))
 

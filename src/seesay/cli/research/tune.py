@@ -212,15 +212,15 @@ def _tell(
 
 
 def _new_ensemble(folder: str) -> "Weights":
+    from seesay.catalogue.ensembles import Ensemble
     from seesay.catalogue.weights import Weights
-    from seesay.models.ensemble import Ensemble
 
     return Weights(Path(folder), Ensemble(()).about(Path(folder).name))
 
 
 def _write_ensemble(folder: Path, proposal: "Proposal", chosen_on: str) -> None:
     """Make the folder of an ensemble, before what was chosen is recorded in it."""
-    from seesay.models.ensemble import Ensemble, Member
+    from seesay.catalogue.ensembles import Ensemble, Member
 
     members = tuple(Member(**own) for own in proposal.table)
     Ensemble(members, chosen_on).write(folder)

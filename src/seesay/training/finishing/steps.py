@@ -10,6 +10,7 @@ import numpy as np
 
 from seesay import data
 from seesay.captioning.bank import read_bank
+from seesay.catalogue.ensembles import Scored, read_ensemble
 from seesay.catalogue.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.data import Collection, entities
 from seesay.data.examples import Examples
@@ -20,7 +21,7 @@ from seesay.images.extraction import features_of
 from seesay.models.aligner import load_aligner
 from seesay.models.base import Matcher
 from seesay.models.declared import LATER_STAGES
-from seesay.models.ensemble import Scored, read_ensemble
+from seesay.models.ensemble import scored_by
 from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
 from seesay.models.pretrained import load, load_captioner, save
@@ -238,7 +239,7 @@ def propose_ensemble(weights: Weights, request: Request) -> Proposal:
     for name in names:
         model = load(name)
         for split, own in zip(splits, found, strict=True):
-            own.append(Scored.by(model, *encode_all(model, _examples(model, split))))
+            own.append(scored_by(model, *encode_all(model, _examples(model, split))))
         request.tell(f"scores of {name} are there")
     owners = [np.repeat(np.arange(len(each)), [len(item.sentences) for item in each.items]) for each in splits]
     where = JOINED.join(f"{each.name}/{SPLIT}" for each in splits)
