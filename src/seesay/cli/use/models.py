@@ -65,11 +65,11 @@ def add(
 ) -> None:
     """Add a published CLIP or SigLIP; afterwards it works like any other model. The folder itself is only read.
 
+    Commands take it by -m NAME, and `seesay library use NAME` searches a library with it.
+
     \b
     Examples:
         seesay models add ~/Downloads/clip-vit-base-patch32 --name clip
-        seesay match photo.jpg "a dog in the snow" -m clip
-        seesay library use clip
     """
     from seesay.verbs.adding import add_model
 
