@@ -5,14 +5,17 @@ and Gemma's BPE with bytes to fall back on, which SigLIP 2 reads with.
 """
 
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-import transformers
+import transformers as _transformers
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from torch import Tensor
 
+transformers: Any = _transformers  # whose types say less than its documentation
 TINY = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4}
 BASE = {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12, "num_attention_heads": 12}
 CLIP_BASE_TEXT = {"hidden_size": 512, "intermediate_size": 2048, "num_hidden_layers": 12, "num_attention_heads": 8}
@@ -24,29 +27,33 @@ SIDE, PATCH = 64, 16
 MARKS = ("<pad>", "<eos>", "<bos>", "<unk>")
 
 
-def write_folder(family: str, folder: Path, captions: Sequence[str], *, real: bool = False, seed: int = 0) -> Path:
+def write_folder(
+    family: str, folder: Path, captions: Sequence[str], *, real: bool = False, side: int = 224, seed: int = 0
+) -> Path:
     """Write a folder of a family with random weights.
 
     Args:
         captions: From which a tokenizer is learned.
         real: Whether it is as large as the base model that is published.
+        side: Of the photos that one of real size is shown.
     """
     torch.manual_seed(seed)
-    model = _model(family, captions, folder, real)
+    side = side if real else SIDE
+    model = _model(family, captions, folder, real, side)
     with torch.no_grad():
         for parameter in model.parameters():  # norms of ones and biases of zeros would hide mistakes
             parameter.add_(0.02 * torch.randn_like(parameter))
     model.save_pretrained(folder)
-    _write(folder / "preprocessor_config.json", _preprocessor(family, real))
+    _write(folder / "preprocessor_config.json", _preprocessor(family, side))
     return folder
 
 
-def _model(family: str, captions: Sequence[str], folder: Path, real: bool) -> Any:
+def _model(family: str, captions: Sequence[str], folder: Path, real: bool, side: int) -> Any:
     folder.mkdir(parents=True, exist_ok=True)
     if family == "clip":
         tokenizer = clip_tokenizer(captions, 49408 if real else 2000)
         tokenizer.save_pretrained(folder)
-        size = {"image_size": 224, "patch_size": 32} if real else {"image_size": SIDE, "patch_size": PATCH}
+        size = {"image_size": side, "patch_size": 32 if real else PATCH}
         text = {**(CLIP_BASE_TEXT if real else TINY), "max_position_embeddings": 77 if real else 24}
         text |= {"eos_token_id": tokenizer.eos_token_id, "bos_token_id": tokenizer.bos_token_id}
         text |= {"vocab_size": 49408 if real else len(tokenizer)}
@@ -58,13 +65,13 @@ def _model(family: str, captions: Sequence[str], folder: Path, real: bool) -> An
         raw.save(str(folder / "tokenizer.json"))
         pad = "</s>" if family == "siglip" else "<pad>"
         _write(folder / "tokenizer_config.json", {"pad_token": pad, "padding_side": "right", "model_max_length": 64})
-        size = {"image_size": 224, "patch_size": 16} if real else {"image_size": SIDE, "patch_size": PATCH}
+        size = {"image_size": side, "patch_size": PATCH}
         text = {**(BASE if real else TINY), "vocab_size": 32000 if real else raw.get_vocab_size()}
         text |= {"max_position_embeddings": 64, "projection_size": (BASE if real else TINY)["hidden_size"]}
         vision = {**(BASE if real else TINY), **size}
         return transformers.SiglipModel(transformers.SiglipConfig(text_config=text, vision_config=vision))
     if family == "vit":
-        size = {"image_size": 224, "patch_size": 16} if real else {"image_size": SIDE, "patch_size": PATCH}
+        size = {"image_size": side, "patch_size": PATCH}
         return transformers.ViTModel(
             transformers.ViTConfig(**(BASE if real else TINY), **size), add_pooling_layer=False
         )
@@ -77,8 +84,7 @@ def _model(family: str, captions: Sequence[str], folder: Path, real: bool) -> An
     return transformers.Dinov2Model(config)
 
 
-def _preprocessor(family: str, real: bool) -> dict[str, Any]:
-    side = 224 if real else SIDE
+def _preprocessor(family: str, side: int) -> dict[str, Any]:
     common = {"do_resize": True, "do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": True}
     if family == "clip":
         square = {"height": side, "width": side}
@@ -143,7 +149,7 @@ def gemma_tokenizer(captions: Sequence[str], n: int = 1500) -> Tokenizer:
     found = json.loads(learner.to_str())["model"]
     bytes_ = [f"<0x{number:02X}>" for number in range(256)]
     numbers = {token: place for place, token in enumerate([*MARKS, *bytes_, *found["vocab"]])}
-    merges = [tuple(merge) for merge in found["merges"]]
+    merges: Any = [tuple(merge) for merge in found["merges"]]
     made = Tokenizer(models.BPE(numbers, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     made.normalizer, made.pre_tokenizer = learner.normalizer, learner.pre_tokenizer
     made.add_special_tokens(list(MARKS))
@@ -153,3 +159,45 @@ def gemma_tokenizer(captions: Sequence[str], n: int = 1500) -> Tokenizer:
 
 def _write(path: Path, table: dict[str, Any]) -> None:
     path.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
+
+
+def write_pair(source: Path, folder: Path) -> Path:
+    """The CLIP of a folder as a pair of ONNX files, as exporters publish them, with the files that go with it."""
+    (folder / "onnx").mkdir(parents=True)
+    for name in ("config.json", "preprocessor_config.json", "tokenizer.json", "tokenizer_config.json"):
+        (folder / name).write_bytes((source / name).read_bytes())
+    model = transformers.CLIPModel.from_pretrained(source, attn_implementation="eager").eval()
+    size = model.config.vision_config.image_size
+    tokens = torch.ones(2, 7, dtype=torch.long)
+    graphs = {
+        "vision_model": (_Side(model, "image"), {"pixel_values": torch.zeros(2, 3, size, size)}, "image_embeds", 14),
+        "text_model": (_Side(model, "text"), {"input_ids": tokens, "attention_mask": tokens}, "text_embeds", 18),
+    }
+    for name, (side, inputs, output, opset) in graphs.items():
+        axes = {key: {0: "n", **({1: "t"} if name == "text_model" else {})} for key in inputs} | {output: {0: "n"}}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                side, tuple(inputs.values()), str(folder / "onnx" / f"{name}.onnx"), input_names=list(inputs),
+                output_names=[output], dynamic_axes=axes, dynamo=False, opset_version=opset,
+            )  # fmt: skip
+    return folder
+
+
+class _Side(torch.nn.Module):
+    """One side of a CLIP, from what it takes to its vector."""
+
+    def __init__(self, model: Any, side: str) -> None:
+        super().__init__()
+        self.model, self.side = model, side
+
+    def forward(self, given: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.side == "image":
+            return vector(self.model.get_image_features(pixel_values=given))
+        return vector(self.model.get_text_features(input_ids=given, attention_mask=mask))
+
+
+def vector(found: Any) -> Tensor:
+    """The vector that a model of `transformers` has found: by itself in some releases, in a table in others."""
+    tensor: Tensor = found if isinstance(found, Tensor) else found.pooler_output
+    return tensor

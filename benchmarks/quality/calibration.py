@@ -28,6 +28,7 @@ from seesay.catalogue.weights import calibration_of, find
 from seesay.data.collection import Collection
 from seesay.library import Library
 from seesay.library.ranking.calibration import WORDS
+from seesay.library.ranking.query import read_sentence
 from seesay.models.pretrained import load
 from seesay.settings.calibration import MOST_IN_A_PHRASE, Calibration
 from seesay.text.function_words import content_words
@@ -49,12 +50,17 @@ def main() -> None:
     constant = float(read_part(data.locate("judgements"), flickr8k, "fit")[0].mean())
     yes, photos, texts, pairs = read_part(data.locate("judgements"), flickr8k, "report")
     test = flickr8k.split("test")
-    phrases = gather_queries(test, data.load("flickr30k_entities"), content_words).of_phrases()
     with library_of(test) as library:
+        phrases = gather_queries(
+            test,
+            data.load("flickr30k_entities"),
+            content_words,
+            lambda text: read_sentence(library.encoder, text).rarest,
+        ).of_phrases()
         model = library.encoder.fingerprint.model
         places = [[item.name for item in test.items].index(item.name) for item in photos.items]
         found = {"search": search_all(library, texts, len(test))[:, places][pairs]}
-        asked = [place for place, n in enumerate(phrases.n_words) if n <= MOST_IN_A_PHRASE][:N_PHRASES]
+        asked = list(range(min(N_PHRASES, len(phrases.texts))))
         shown = search_all(library, [phrases.texts[place] for place in asked], len(test))
         library.encoder.__dict__["calibration"] = BEFORE  # as if the weights had it
         found["search, fitted to describers' words"] = search_all(library, texts, len(test))[:, places][pairs]
@@ -62,8 +68,9 @@ def main() -> None:
     for command, name in (("match", model), ("identify", arguments.identifier)):
         curve = calibration_of(find(name))
         if curve is not None:
-            scores = score_texts(load(name), photos, texts)[pairs]
-            found[command] = curve.probability(scores, n_words)
+            matcher = load(name)
+            rarest = np.array([min(map(matcher.caption_words.count, content_words(text))) for text in texts])[pairs[0]]
+            found[command] = curve.probability(score_texts(matcher, photos, texts)[pairs], n_words, rarest)
     judged = {name: {**judge(own, yes, constant), "reliability": reliability(own, yes)} for name, own in found.items()}
     for name, row in judged.items():
         print(name, row)
@@ -137,7 +144,7 @@ def judge_phrases(shown: Floats, phrases: Queries, asked: Sequence[int]) -> Mapp
         total = sum(row["pairs"] for row in bins)
         told[f"{n} content word{'s' if n > 1 else ''}"] = {
             "queries": int(own.sum()),
-            "c": round(float(mentioned[own][0]), 4),
+            "c": round(float(mentioned[own].mean()), 4),
             "calibration error": round(
                 sum(row["pairs"] * abs(row["predicted"] - row["observed"]) for row in bins) / total, 4
             ),

@@ -195,8 +195,14 @@ def main() -> None:
     parser.add_argument("--photos", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--disk", type=Path, help="a small file system to be filled")
+    parser.add_argument(
+        "--pause", type=float, default=0, help="seconds between two rounds, to leave others the machine"
+    )
     arguments = parse_arguments(parser, "faults")
     rounds = json.loads(arguments.output.read_text())["rounds"] if arguments.output.exists() else []
+    if arguments.add:
+        _record(arguments, [*rounds, *json.loads(arguments.add.read_text())["rounds"]])
+        return
     until = time.monotonic() + 60 * arguments.minutes
     with tempfile.TemporaryDirectory(prefix="seesay-faults-") as root:
         made = Rounds(Path(root), arguments.photos, arguments.disk)
@@ -218,6 +224,7 @@ def main() -> None:
             for place in Path(root).glob("*-*[0-9]"):
                 shutil.rmtree(place, ignore_errors=True)
             _record(arguments, rounds)
+            time.sleep(arguments.pause)
 
 
 def _record(arguments: Any, rounds: list[dict[str, Any]]) -> None:

@@ -92,11 +92,6 @@ def test_a_siglip_that_chooses_its_size(folder: Path) -> None:
     refused(folder, "NaFlex", "siglip2-base-patch16-224")
 
 
-def test_an_image_tower_alone_is_an_eye(published: Callable[[str], Path], models_folder: Path) -> None:
-    error = refused(published("dinov2"), "reads no sentences")
-    assert "--set eye=" in (error.hint or "")
-
-
 def test_wrong_shapes(folder: Path) -> None:
     change(folder / "config.json", text_config__intermediate_size=200)
     refused(folder, "mlp.fc1", "(96, 64)", "(200, 64)")
@@ -271,3 +266,8 @@ def test_what_was_never_added_cannot_be_removed(models_folder: Path) -> None:
 def test_torch_is_asked_for_by_the_name_of_its_part(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seesay.system.extras._is_there", lambda module: module != "torch")
     refused(folder, "needs the optional part [towers]", "pip install 'seesay[towers]'")
+
+
+def test_a_tower_that_no_graph_can_hold(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seesay.export.adding.LARGEST", 100_000)
+    refused(folder, "tower takes", "more than a graph's file holds")

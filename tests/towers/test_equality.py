@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from PIL import Image
 
+from seesay.catalogue.weights import find
 from seesay.images.features import FeatureSpec
 from seesay.images.tower import build_tower
 from seesay.images.views import preprocess
@@ -102,6 +103,7 @@ def test_an_added_model_answers_as_transformers_does(
 ) -> None:
     folder = published(family)
     assert add_model(folder).name == family
+    assert find(family).about["family"] == "tower"
     wanted = their_texts(folder, their_tokens(folder, captions)).numpy()
     graphs, own = Model(family), load(family)
     with torch.inference_mode():
@@ -135,3 +137,36 @@ def test_an_eye_of_ones_own_gives_features(published: Publish) -> None:
     backbone = spec.load_backbone()
     maps, vectors = backbone(torch.zeros(2, 64, 64, 3, dtype=torch.uint8))
     assert (maps.shape, vectors.shape) == ((2, 4, 4, 64), (2, 64))
+
+
+def test_a_patch_that_does_not_divide_the_side(published: Publish, tmp_path: Path) -> None:
+    """As of siglip-so400m-patch14-384, which looks at 27 patches of 14 pixels."""
+    import json
+    import shutil
+
+    folder = Path(shutil.copytree(published("vit"), tmp_path / "vit"))
+    config, size = json.loads((folder / "config.json").read_text()), {"height": 70, "width": 70}
+    (folder / "config.json").write_text(json.dumps({**config, "image_size": 70}))
+    prepared = json.loads((folder / "preprocessor_config.json").read_text())
+    (folder / "preprocessor_config.json").write_text(json.dumps({**prepared, "size": size}))
+    spec = FeatureSpec("tower", weights=str(folder))
+    pixels = torch.randint(0, 255, (2, 70, 70, 3), dtype=torch.uint8)
+    maps, vectors = spec.load_backbone()(pixels)
+    wanted = their_vectors(folder, ((pixels / 255 - 0.5) / 0.5).permute(0, 3, 1, 2))
+    assert maps.shape == (2, 4, 4, 64)
+    assert (vectors - wanted).abs().max() < LIMIT
+
+
+def test_defaults_are_those_of_transformers() -> None:
+    """A configuration may say nothing, as that of google/siglip-base-patch16-224 does."""
+    from seesay.towers.families import read_config
+
+    kinds = {
+        "clip": transformers.CLIPConfig,
+        "siglip": transformers.SiglipConfig,
+        "vit": transformers.ViTConfig,
+        "dinov2": transformers.Dinov2Config,
+        "dinov2_with_registers": transformers.Dinov2WithRegistersConfig,
+    }
+    for name, kind in kinds.items():
+        assert read_config({"model_type": name}, "x") == read_config({**kind().to_dict(), "model_type": name}, "x")

@@ -39,6 +39,28 @@ REMARKS = ("chosen on", "data")
 _RENAMED = {"borrowed": "source_weights"}
 """Keys of config.json in folders that older releases wrote → their names."""
 _NEEDED = {"format": int, "name": str, "family": str, "config": dict, "features": dict}
+_EVERY = "*"
+_GRAPH = {"file": str, "digest": str, "shared": {_EVERY: str}}
+_SHAPE: dict[str, Any] = {
+    "config": {"dim": int, "beside": str},
+    "features": {"backbone": str, "size": int, "crop": str, "digest": str},
+    "vocabulary": str,
+    "figures": {_EVERY: dict},
+    "recipe": {"name": str, "loss": {"temperature": float}, "data": {"train": list}},
+    "source_weights": {_EVERY: str},
+    "search": dict,
+    "cascade": {"calibration": dict},
+    "tuned": {_EVERY: {"weights": {_EVERY: str}}},
+    "graphs": {"opset": int, "network": str, "outputs": list, "files": {_EVERY: _GRAPH}, "missing": {_EVERY: str}},
+}
+"""What stands where in config.json, so far as it is looked at outside of the model: types, and tables of them."""
+_TYPES: dict[type, tuple[tuple[type, ...], str]] = {
+    dict: ((dict,), "a table"),
+    list: ((list,), "a list"),
+    str: ((str,), "a text"),
+    int: ((int,), "a number"),
+    float: ((int, float), "a number"),
+}
 
 
 @dataclass(frozen=True)
@@ -91,6 +113,12 @@ def added() -> list[Weights]:
     return found
 
 
+def eyes() -> list[Path]:
+    """The folders of added image towers that read no sentences."""
+    found = {path.parents[1] for path in models_dir().glob("*/*/network.json")}
+    return sorted(folder for folder in found if not (folder / "config.json").exists())
+
+
 def is_known_place(folder: Path) -> bool:
     """Whether weights lie where a name is enough to find them."""
     return folder.parent in (PACKAGED.resolve(), models_dir().resolve())
@@ -129,7 +157,22 @@ def read_about(folder: Path) -> Weights:
         raise SeesayError(
             f"{path} has format {about['format']}, this seesay reads format {FORMAT}", hint="pip install -U seesay"
         )
-    return Weights(folder, {_RENAMED.get(str(key), str(key)): value for key, value in about.items()})
+    about = {_RENAMED.get(str(key), str(key)): value for key, value in about.items()}
+    _check_shape(about, _SHAPE, str(path))
+    return Weights(folder, about)
+
+
+def _check_shape(value: Any, shape: Any, where: str) -> None:
+    """Refuse a value of another type than its place in config.json has; one that is null is none."""
+    if value is None:
+        return
+    wanted, name = _TYPES[dict if isinstance(shape, dict) else shape]
+    if isinstance(value, bool) or not isinstance(value, wanted):
+        raise SeesayError(f"{where} is {str(value)[:60]!r}", allowed=name)
+    if isinstance(shape, dict):
+        inner: dict[str, Any] = dict(value)
+        for key in inner if _EVERY in shape else shape.keys() & inner.keys():
+            _check_shape(inner[key], shape.get(key, shape.get(_EVERY)), f"{where}: {str(key)[:60]}")
 
 
 def weights_digest(folder: Path) -> str:
@@ -166,8 +209,8 @@ def tuned_table(weights: Weights, section: str) -> Any:
 
 def check_digests(weights: Weights, section: str) -> None:
     """Refuse a table that was chosen beside other weights than those that are there."""
-    record = weights.about.get("tuned", {}).get(section, {})
-    for name, digest in record.get("weights", {}).items():
+    record = (weights.about.get("tuned") or {}).get(section) or {}
+    for name, digest in (record.get("weights") or {}).items():
         is_own = name == weights.name and weights.about["family"] != "ensemble"
         found = weights_digest(weights.folder if is_own else find(name).folder)
         if found != digest:

@@ -5,6 +5,7 @@ takes as long as a search. Everything else, help and mistakes among it, goes thr
 """
 
 import errno
+import io
 import os
 import sys
 import warnings
@@ -37,6 +38,7 @@ def run(arguments: list[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else arguments
     if given and given[0] in ONE_THREAD:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _prepare_output()
     with _ending(), _showing_warnings():
         _check_lengths(given)
         command = _plain_command(given)
@@ -96,6 +98,23 @@ def _ending() -> Iterator[None]:
             raise
         typer.echo("seesay: there is not enough memory for that", err=True)
         sys.exit(1)
+
+
+def _prepare_output() -> None:
+    """See to it that there is something to print to, and that it takes every letter.
+
+    Where a shell has closed a stream (`>&-`), the next file that is opened has its number, and whatever a library
+    prints goes into that file.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(number)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - as long as the process
+    for stream in (sys.stdout, sys.stderr):  # a terminal of another alphabet
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 @contextmanager

@@ -85,6 +85,10 @@ class TorchModel:
         return self.model.feature_spec
 
     @property
+    def caption_words(self) -> Tokenizer:
+        return self.model.caption_words
+
+    @property
     def explainers(self) -> tuple[str, ...]:
         return self.model.explainers
 

@@ -30,10 +30,7 @@ class Crops(Explainer):
     needs_image = True
 
     def see(self, model: Answering, image: "Image") -> ImageFeatures:
-        boxes = square_crops(*image.size)
-        whole = model.features([image])
-        crops = model.encode_images(model.features([cut_out(image, box) for box in boxes]))  # (N, D)
-        return ImageFeatures(whole.pooled, whole.map, lower=whole.lower, crops=crops[None], boxes=boxes[None])
+        return see_crops(model, image)
 
     def explain(self, model: Answering, features: ImageFeatures, sentence: str) -> Explanation:
         if features.crops is None or features.boxes is None:
@@ -50,6 +47,14 @@ class Crops(Explainer):
             self.name, words, weights, scale_heat(maps[0], PALE), score, word_maps=maps[1:],
             boxes=boxes[scores[1:].argmax(1)].astype(np.float64),
         )  # fmt: skip
+
+
+def see_crops(model: Answering, image: "Image") -> ImageFeatures:
+    """The features of an image, with what a model makes of each of its crops, shown alone."""
+    boxes = square_crops(*image.size)
+    whole = model.features([image])
+    crops = model.encode_images(model.features([cut_out(image, box) for box in boxes]))  # (N, D)
+    return ImageFeatures(whole.pooled, whole.map, lower=whole.lower, crops=crops[None], boxes=boxes[None])
 
 
 def leave_one_out(words: tuple[str, ...]) -> list[str]:

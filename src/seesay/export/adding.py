@@ -9,14 +9,16 @@ import torch
 from safetensors import safe_open
 
 from seesay.errors import SeesayError
-from seesay.export.exporting import export_weights
+from seesay.export.exporting import SAMPLES, export_weights
+from seesay.export.network import export_network
 from seesay.images.features import FeatureSpec
-from seesay.images.tower import build_tower, check_tensors, fill
+from seesay.images.tower import VISION, build_tower, check_tensors, check_view, fill
 from seesay.models.pretrained import save
 from seesay.models.tower import Tower, TowerConfig
 from seesay.text.pieces import Pieces
 from seesay.towers.looking import Candidate
 from seesay.towers.text import TextTower
+from seesay.towers.vision import VisionTower
 
 LARGEST = 2 << 30
 """Bytes of a graph's file, by its format."""
@@ -41,17 +43,20 @@ def add_towers(candidate: Candidate, target: Path, *, precision: str, tell: Call
     assert towers.text is not None
     assert candidate.rule is not None
     with torch.device("meta"):
-        text = TextTower(towers.text)
-    check_tensors(text, published, towers, _TEXT)  # before anything is read
+        text, vision = TextTower(towers.text), VisionTower(towers.vision)
+    # Before anything is read:
+    check_tensors(text, published, towers, _TEXT)
+    check_tensors(vision, published, towers, VISION)
+    check_view(published, towers, candidate.view)
+    _check_sizes(text, vision)
     tell(f"reading {published.folder}")
-    backbone = build_tower(published, towers, candidate.view)
-    _check_size(backbone.network, precision)
     pieces = Pieces(candidate.tokenizer, candidate.rule, str(published.folder))
     spec = FeatureSpec("tower", weights=str(published.folder), expected_digest=published.digest())
     scale, bias = _scale(candidate)
     config = TowerConfig(towers.family, towers.text, towers.vision.dim, scale, bias)
     with torch.device("meta"):
         model = Tower(config, pieces, spec)
+    assert model.text is not None
     fill(model.text, published, towers, _TEXT)
     model.eval().requires_grad_(False)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -63,6 +68,24 @@ def add_towers(candidate: Candidate, target: Path, *, precision: str, tell: Call
         table = export_weights(folder, precision=precision, model=model)
         folder.rename(target)
     return table
+
+
+def add_eye(candidate: Candidate, target: Path, *, precision: str, tell: Callable[[str], None]) -> None:
+    """Make a folder of an image tower alone: its graph, for models that look through it."""
+    published = candidate.published
+    with torch.device("meta"):
+        vision = VisionTower(candidate.towers.vision)
+    check_tensors(vision, published, candidate.towers, VISION)
+    _check_sizes(vision)
+    tell(f"reading {published.folder}")
+    backbone = build_tower(published, candidate.towers, candidate.view)
+    spec = FeatureSpec("tower", weights=str(published.folder))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
+        folder = Path(scratch) / target.name
+        tell("writing its graph and comparing it with torch")
+        export_network(spec, backbone, folder, sorted(SAMPLES.glob("*.jpg")), precision)
+        folder.rename(target)
 
 
 def _scale(candidate: Candidate) -> tuple[float, float]:
@@ -79,11 +102,13 @@ def _scale(candidate: Candidate) -> tuple[float, float]:
     return scale, found["logit_bias"]
 
 
-def _check_size(network: torch.nn.Module, precision: str) -> None:
-    each = 4 if precision == "fp32" else 2
-    size = sum(tensor.numel() for tensor in network.state_dict().values()) * each
-    if size >= LARGEST:
-        raise SeesayError(
-            f"the image tower takes {size / 1e9:.1f} GB in {precision}, a graph's file at most {LARGEST / 1e9:.1f}",
-            hint="--precision fp16" if precision == "fp32" and size < 2 * LARGEST else None,
-        )
+def _check_sizes(*towers: torch.nn.Module) -> None:
+    """Refuse a tower that no one file of a graph can hold."""
+    for tower in towers:
+        size = 4 * sum(tensor.numel() for tensor in tower.state_dict().values())
+        if size >= LARGEST:
+            side = "image" if isinstance(tower, VisionTower) else "text"
+            raise SeesayError(
+                f"the {side} tower takes {size / 1e9:.1f} GB, which is more than a graph's file holds",
+                allowed=f"up to {LARGEST / 1e9:.1f} GB a tower: a smaller model of the same kind",
+            )

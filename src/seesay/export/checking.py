@@ -45,6 +45,7 @@ class Difference:
 
     def __init__(self) -> None:
         self.largest: dict[str, float] = {}
+        self._scales: dict[str, float] = {}
 
     def add(self, graph: str, torch_side: Tensor, graph_side: NDArray[Any]) -> None:
         """Compare what both gave; another shape, or a number that is none where torch has one, is no answer at all."""
@@ -56,7 +57,8 @@ class Difference:
         wanted, graph_side = wanted[is_number], graph_side[is_number]
         if not wanted.size:
             return
-        scale = max(1.0, float(np.abs(wanted).max()))
+        # A number near 0 may be the difference of large ones, as the numbers before it show.
+        scale = self._scales[graph] = max(1.0, float(np.abs(wanted).max()), self._scales.get(graph, 0.0))
         found = float(np.abs(wanted.astype(np.float64) - graph_side).max()) / scale
         self.largest[graph] = max(found, self.largest.get(graph, 0.0))
         if found > LIMIT:

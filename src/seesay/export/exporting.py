@@ -11,6 +11,7 @@ from seesay.export.checking import compare
 from seesay.export.graphs import graphs_of, missing
 from seesay.export.network import export_network, network_name
 from seesay.export.sharing import find_sources, share_weights, shorten_names
+from seesay.export.simplifying import simplify
 from seesay.export.tracing import OPSET, trace
 from seesay.images.features import LOWER, OUTPUTS, Features, compute
 from seesay.images.io import open_image
@@ -64,7 +65,7 @@ def export_weights(
     table: dict[str, Any] = {
         "opset": OPSET,
         "precision": precision,
-        "network": network_name(spec, precision),
+        "network": own.name if (own := spec.graph_folder) else network_name(spec, precision),
         "outputs": list(model.outputs),
         "is_embedding": model.is_embedding,
         "weighs_regions": bool(getattr(model, "weighs_regions", False)),
@@ -75,6 +76,7 @@ def export_weights(
     for graph in graphs_of(model, features):
         written = trace(model, graph)
         shared = share_weights(written, sources)
+        simplify(written)
         shorten_names(written)
         path = folder / f"{graph.name}.onnx"
         with replace_atomically(path) as temporary:
@@ -87,7 +89,10 @@ def export_weights(
     is_shared = out is not None or folder.parent.resolve() == PACKAGED.resolve()  # by all that lie there
     place = folder.parent if is_shared else folder
     if not any((each / table["network"] / "network.json").is_file() for each in (place, PACKAGED)):
-        export_network(spec, backbone, place, images, precision)
+        if graph_folder := spec.graph_folder:
+            shutil.copytree(graph_folder, place / table["network"])
+        else:
+            export_network(spec, backbone, place, images, precision)
     write_about(folder, {**about, "graphs": table})
     return table
 

@@ -32,7 +32,6 @@ from seesay.images.regions import region_weights, windows
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.base import Captioner, Matcher
-from seesay.models.eye_ear import EyeEar
 from seesay.models.identifier import Identifier
 
 SENTENCES = ("a dog runs through the snow", "two men")
@@ -78,7 +77,7 @@ def graphs_of(model: Matcher, features: Features) -> list[Graph]:
         found += _region_graphs(model, features)
     if isinstance(model, Identifier):
         found += _saliency_graphs(model, features)
-    if isinstance(model, EyeEar):
+    if hasattr(model, "feature_map"):
         found.append(upper_graph(model, features))
     if not reads_trees(model) and _has_texts(model):
         found += _text_graphs(model, images)
@@ -295,4 +294,5 @@ def _loops(model: Matcher) -> dict[str, Any]:
     if hasattr(model, "_recur") and getattr(model.config, "cell", "") == "relu":
         replaced[f"{module}.{type(model).__name__}._recur"] = stand_ins.recur
     replaced["seesay.layers.relu_lstm.ReLULSTM.read"] = stand_ins.read_pushes
+    replaced["seesay.layers.transformer.Block.forward"] = stand_ins.attend
     return replaced

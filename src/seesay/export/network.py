@@ -22,7 +22,6 @@ from seesay.images.features import LOWER, Features, FeatureSpec
 from seesay.images.halves import split_network
 from seesay.images.io import open_image
 from seesay.images.views import preprocess
-from seesay.models.eye_ear import EyeEar
 from seesay.runtime.network import Network, open_network
 from seesay.system.files import replace_atomically
 
@@ -70,7 +69,7 @@ def _halves(backbone: Backbone) -> tuple[nn.Module | None, nn.Module]:
         return None, backbone.network
 
 
-def upper_graph(model: EyeEar, features: Features) -> Graph:
+def upper_graph(model: Any, features: Features) -> Graph:
     """The eye's own half, of which other models take the map and the vector: activations → both."""
 
     def see(lower: Tensor) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -50,7 +50,7 @@ class Backbone:
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
     classifier: nn.Module | None = None
-    graph: Callable[[NDArray[np.uint8]], list[NDArray[np.float32]]] | None = None
+    graph: Callable[[NDArray[np.uint8]], list[NDArray[Any]]] | None = None
 
     @torch.inference_mode()
     def __call__(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
@@ -108,6 +108,14 @@ class Network(ABC):
         """
         raise NotImplementedError
 
+    def no_weights(self) -> SeesayError:
+        """What to say where the user has to bring a file, and has not."""
+        return SeesayError(
+            f"{self.name} comes without weights",
+            allowed="a .safetensors or .pth state dict in torchvision's naming",
+            hint=f"--backbone {self.name} --backbone-weights FILE",
+        )
+
     def check_weights(self, weights: Path) -> Path:
         """Refuse a file of the user's that is not there."""
         if not weights.is_file():
@@ -120,6 +128,10 @@ class Network(ABC):
 
     def find_digest(self, digest: str) -> Path | None:
         """Weights of a digest, where the network knows of some."""
+        return None
+
+    def graph_folder(self, weights: Path | None) -> Path | None:
+        """The folder of its exported graph, where these weights are such a graph."""
         return None
 
     def own_view(self, weights: str) -> tuple[int, str]:
@@ -158,11 +170,7 @@ def weights_file(name: str, weights: Path | None = None) -> Path:
     if not network.takes_file:
         return network.find_weights()
     if weights is None:
-        raise SeesayError(
-            f"{name} comes without weights",
-            allowed="a .safetensors or .pth state dict in torchvision's naming",
-            hint=f"--backbone {name} --backbone-weights FILE",
-        )
+        raise network.no_weights()
     return network.check_weights(weights)
 
 

@@ -106,8 +106,16 @@ class FeatureSpec:
 
     def load_backbone(self) -> Backbone:
         _ = self.digest  # which refuses other weights
-        known = find_network(self.backbone).find_digest(self.expected_digest) if self.expected_digest else None
-        return load_backbone(self.backbone, size=self.size, weights=self._weights_path or known)
+        return load_backbone(self.backbone, size=self.size, weights=self._weights_path or self._known)
+
+    @property
+    def graph_folder(self) -> Path | None:
+        """The folder of the network's exported graph, where the network is that graph."""
+        return find_network(self.backbone).graph_folder(self._weights_path or self._known)
+
+    @property
+    def _known(self) -> Path | None:
+        return find_network(self.backbone).find_digest(self.expected_digest) if self.expected_digest else None
 
     def ready(self, schemes: Sequence[str] = (), *, alone: bool = False) -> Callable[[Sequence[Image.Image]], Rows]:
         """Load the network, and give what computes the features of a few images; `alone` in a process of its own."""

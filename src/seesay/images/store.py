@@ -20,6 +20,7 @@ from seesay.system import remote
 from seesay.system.files import replace_atomically
 
 Array = NDArray[np.float16]
+_HELD = 1024  # rows that a store holds where it cannot write them
 
 
 class RowStore:
@@ -28,6 +29,8 @@ class RowStore:
     Args:
         shared: A folder of object storage that every shard is copied to, and from: what others have written there is
             not computed again here.
+        must_keep: Whether rows that cannot be written are an error. Otherwise a few are held for as long as this
+            process needs them: a cache that may only be read is no reason to answer nobody.
 
     Example:
         >>> import tempfile
@@ -39,9 +42,11 @@ class RowStore:
         (['c'], [[3.0, 4.0], [1.0, 2.0]])
     """
 
-    def __init__(self, folder: Path, *, shared: Path | None = None) -> None:
+    def __init__(self, folder: Path, *, shared: Path | None = None, must_keep: bool = True) -> None:
         self.folder = folder
         self.shared = shared
+        self.must_keep = must_keep
+        self._n_held = 0
         self._candidates: dict[str, list[tuple[str, int, int]]] = {}  # key → shard, row, checksum; not yet verified
         self._places: dict[str, tuple[str, int]] = {}  # key → shard, row; verified
         self._maps: dict[str, Array] = {}
@@ -68,9 +73,12 @@ class RowStore:
                 return
         except (OSError, ValueError, KeyError, TypeError, EOFError):
             return  # a damaged shard counts as absent: its rows are computed again
-        self._maps[index.stem] = rows
+        self._take_in(index.stem, rows, keys, checksums)
+
+    def _take_in(self, shard: str, rows: Array, keys: Sequence[str], checksums: Sequence[int]) -> None:
+        self._maps[shard] = rows
         for row, (key, checksum) in enumerate(zip(keys, checksums, strict=True)):
-            self._candidates.setdefault(key, []).append((index.stem, row, checksum))
+            self._candidates.setdefault(key, []).append((shard, row, checksum))
 
     def missing(self, keys: Iterable[str]) -> list[str]:
         """Those of `keys`, each once, that are not there or are damaged."""
@@ -92,10 +100,18 @@ class RowStore:
         if self._maps and (shape := next(iter(self._maps.values())).shape[1:]) != rows.shape[1:]:
             raise SeesayError(f"rows of shape {rows.shape[1:]} do not fit {self.folder}, which holds {shape}")
         shard = uuid.uuid4().hex
-        with replace_atomically(self.folder / f"{shard}.npy") as temporary, temporary.open("wb") as file:
-            np.save(file, rows, allow_pickle=False)
-        with replace_atomically(self.folder / f"{shard}.json") as temporary:
-            temporary.write_text(json.dumps({"keys": list(keys), "crc32": [zlib.crc32(row.tobytes()) for row in rows]}))
+        checksums = [zlib.crc32(row.tobytes()) for row in rows]
+        try:
+            with replace_atomically(self.folder / f"{shard}.npy") as temporary, temporary.open("wb") as file:
+                np.save(file, rows, allow_pickle=False)
+            with replace_atomically(self.folder / f"{shard}.json") as temporary:
+                temporary.write_text(json.dumps({"keys": list(keys), "crc32": checksums}))
+        except SeesayError:
+            if self.must_keep or self._n_held + len(rows) > _HELD:
+                raise
+            self._n_held += len(rows)
+            self._take_in(shard, rows, keys, checksums)
+            return
         if self.shared is not None:
             for name in (f"{shard}.npy", f"{shard}.json"):
                 remote.write(self.shared / name, (self.folder / name).read_bytes())

@@ -4,9 +4,11 @@ A folder in the layout of `transformers` is read into torch. A folder that `sees
 tower's graph, which ONNX Runtime runs here as it does for people who search.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,10 +20,13 @@ from seesay.images.backbones import Backbone, Network, register_network
 from seesay.system.files import models_dir
 from seesay.towers.families import Towers, read_config
 from seesay.towers.folder import CONFIG, PREPROCESSOR, Published, open_published, read_object
+from seesay.towers.pair import VisionGraph, open_run, run_vision
 from seesay.towers.views import View, read_view
 from seesay.towers.vision import VisionTower
 
 GRAPH, ABOUT = "network.onnx", "network.json"
+VISION = ("vision_model", "visual_projection")
+"""How the names of an image tower's tensors begin."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +38,35 @@ class TowerBackbone(Backbone):
         return found
 
 
-def open_graph(path: Path) -> Callable[[NDArray[np.uint8]], list[NDArray[np.float32]]]:
+def open_graph(folder: Path) -> Callable[[NDArray[np.uint8]], list[NDArray[Any]]]:
     """What runs a tower's graph: from pixels (n, H, W, 3) to its map and its vector."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # several threads each run the session on images of their own
-    options.log_severity_level = 4
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime has an exception of its own for every status
-        raise SeesayError(f"cannot open the graph {path}: {str(error)[:300]}") from error
+    session, about = open_run(folder / GRAPH), read_object(folder / ABOUT)
+    if "published" in about:
+        graph = VisionGraph.from_table(about["published"], str(folder / ABOUT))
+        return lambda pixels: run_vision(session, graph, pixels)
     return lambda pixels: list(session.run(["map", "pooled"], {"pixels": pixels}))
+
+
+@register_network("pixels")
+class Pixels(Network):
+    """The photo itself, from -1 to 1, for towers that learn here: its map is the pixels, its vector their mean."""
+
+    size = 64
+
+    def find_weights(self) -> Path:
+        return Path(self.name)  # there are none
+
+    def digest_of(self, weights: Path) -> str:
+        return hashlib.sha256(self.name.encode()).hexdigest()
+
+    def build(self, weights: Path, size: int) -> Backbone:
+        middle = (127.5, 127.5, 127.5)
+        return Backbone(self.name, size, self.digest_of(weights), nn.Identity(), _Mean(), middle, middle)
+
+
+class _Mean(nn.Module):
+    def forward(self, pixels: Tensor) -> Tensor:
+        return pixels.mean((2, 3))
 
 
 @register_network("tower")
@@ -52,6 +74,13 @@ class Tower(Network):
     """Any tower that `seesay.towers` reads."""
 
     takes_file = takes_graph = True
+
+    def no_weights(self) -> SeesayError:
+        return SeesayError(
+            "the tower that these features come from is not among the added ones",
+            allowed="the folder that it was published in",
+            hint="seesay models add FOLDER",
+        )
 
     def check_weights(self, weights: Path) -> Path:
         return _find_graph(weights) or open_published(weights).folder
@@ -66,6 +95,9 @@ class Tower(Network):
             if read_object(about).get("digest") == digest:
                 return about.parent
         return None
+
+    def graph_folder(self, weights: Path | None) -> Path | None:
+        return _find_graph(weights) if weights else None
 
     def own_view(self, weights: str) -> tuple[int, str]:
         if not weights:
@@ -83,10 +115,16 @@ class Tower(Network):
             empty = nn.Identity()
             return Backbone(
                 self.name, size, self.digest_of(weights), empty, empty, nothing, nothing,
-                graph=open_graph(graph / GRAPH),
+                graph=open_graph(graph),
             )  # fmt: skip
         published = open_published(weights)
         return build_tower(published, read_config(published.config, str(weights / CONFIG)), _view(published), size)
+
+
+def find_tower(name: str | Path) -> Path:
+    """The folder of a tower: one that was added by name, or any."""
+    known = models_dir() / name if Path(name).name == str(name) else None
+    return known if known is not None and known.is_dir() else Path(name).expanduser()
 
 
 def build_tower(published: Published, towers: Towers, view: View, size: int = 0) -> TowerBackbone:
@@ -97,27 +135,28 @@ def build_tower(published: Published, towers: Towers, view: View, size: int = 0)
     """
     if size not in (0, view.size):
         raise SeesayError(f"the tower {published.folder.name} is shown {view.size} pixels, not {size}", allowed="0")
+    check_view(published, towers, view)
     shape = towers.vision
-    if view.size % shape.patch or (view.size // shape.patch != shape.grid and not shape.layers.scales):
-        raise SeesayError(
-            f"{published.folder / PREPROCESSOR} makes {view.size} pixels, the tower looks at "
-            f"{shape.grid} patches of {shape.patch}",
-            allowed=f"{shape.grid * shape.patch} pixels",
-        )
     with torch.device("meta"):
         tower = VisionTower(shape)
-    fill(tower, published, towers)
+    fill(tower, published, towers, VISION)
     tower.vision_model.embeddings.resize(view.size // shape.patch)
     tower.eval().requires_grad_(False)
     return TowerBackbone("tower", view.size, published.digest(), tower, nn.Identity(), view.mean, view.std)
 
 
-def fill(
-    module: nn.Module,
-    published: Published,
-    towers: Towers,
-    prefixes: tuple[str, ...] = ("vision_model", "visual_projection"),
-) -> None:
+def check_view(published: Published, towers: Towers, view: View) -> None:
+    """Refuse a tower that looks at other squares than its preprocessor makes."""
+    shape = towers.vision
+    if view.size // shape.patch != shape.grid and not shape.layers.scales:  # DINOv2 takes any size
+        raise SeesayError(
+            f"{published.folder / PREPROCESSOR} makes {view.size} pixels, the tower looks at "
+            f"{shape.grid} patches of {shape.patch}",
+            allowed=f"{shape.grid * shape.patch} pixels",
+        )
+
+
+def fill(module: nn.Module, published: Published, towers: Towers, prefixes: tuple[str, ...]) -> None:
     """Fill a module, which may lie on torch's `meta` device, from a published folder.
 
     Raises:

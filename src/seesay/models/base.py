@@ -59,6 +59,11 @@ class Matcher(nn.Module, Declared, ABC):
             raise SeesayError(f"{self.family} reads subwords and has no vocabulary of whole words")
         return self.tokenizer
 
+    @property
+    def caption_words(self) -> Tokenizer:
+        """The words that captions taught, with how often they have each."""
+        return self.tokenizer
+
     def initialise(self, seed: int) -> None:
         """Give the weights their values before training; torch's own are a good default."""
 
@@ -84,6 +89,9 @@ class Matcher(nn.Module, Declared, ABC):
 
     def share_from(self, source: str) -> None:
         """Fill the parts that are shared with the weights `source`."""
+
+    def save_extras(self, folder: Path) -> None:
+        """Write what goes into a weights folder besides what its learning task writes; for most, nothing."""
 
     @property
     def can_score(self) -> bool:

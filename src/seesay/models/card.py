@@ -160,7 +160,10 @@ def _shown(key: str, value: Any) -> str:
     if isinstance(value, Mapping):
         subtracted = [value[side] for side in ("of_images", "of_texts") if value.get(side)]
         hubness = f" (hubness {' and '.join(map(str, subtracted))})" if subtracted else ""
-        return f"{key} {value['weight']}{hubness}" if "weight" in value else ""
+        if "weight" in value:
+            return f"{key} {value['weight']}{hubness}"
+        inside = ", ".join(filter(None, (_shown(name, own) for name, own in value.items())))
+        return "" if key == "calibration" else f"{key} ({inside})"
     if value is None:
         return ""
     return f"{key} {' + '.join(map(str, value)) if isinstance(value, list) else value}"

@@ -1,6 +1,6 @@
 """What a model family says about itself, on its class: nothing elsewhere asks for a model's name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from seesay.text.tokenizer import Tokenizer
@@ -65,6 +65,11 @@ class Declared:
     @classmethod
     def tokenizer_for(cls, config: Any) -> Tokenizer | None:
         """The tokenizer of a model of this configuration where it is not made from the training sentences."""
+        return None
+
+    @classmethod
+    def tokenizer_from(cls, config: Any, sentences: Sequence[str]) -> Tokenizer | None:
+        """The tokenizer of a model of this configuration where it is learned, and not a list of frequent words."""
         return None
 
     @classmethod

@@ -41,13 +41,24 @@ Arrays = Mapping[str, NDArray[Any]]
 class Session:
     """An opened graph."""
 
-    session: "onnxruntime.InferenceSession"
+    session: "onnxruntime.InferenceSession | None"
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    path: Path
 
     def __call__(self, arrays: Arrays) -> list[NDArray[Any]]:
-        """What the graph gives, in the order of its outputs; arrays that it does not ask for are left out."""
-        found: list[NDArray[Any]] = self.session.run(None, {name: arrays[name] for name in self.inputs})
+        """What the graph gives, in the order of its outputs; arrays that it does not ask for are left out.
+
+        Raises:
+            SeesayError: It asks for something that there is not, or cannot be computed.
+        """
+        if absent := [name for name in self.inputs if name not in arrays]:
+            raise SeesayError(f"the graph {self.path} asks for {', '.join(absent)}", allowed=arrays)
+        assert self.session is not None
+        try:
+            found: list[NDArray[Any]] = self.session.run(None, {name: arrays[name] for name in self.inputs})
+        except Exception as error:  # as where it is opened
+            raise SeesayError(f"cannot compute the graph {self.path}: {str(error)[:300]}") from error
         return found
 
 
@@ -111,12 +122,25 @@ class GraphFolder:
         """
         if graph not in self._sessions:
             if graph not in self.names:
-                why = self.table.get("missing", {}).get(graph, f"{self.weights.about['family']} has none")
+                why = (self.table.get("missing") or {}).get(graph, f"{self.weights.about['family']} has none")
                 raise SeesayError(f"{self.weights.name} has no graph {graph!r}: {why}", allowed=self.names)
-            path = inside(self.folder, str(self.table["files"][graph].get("file", "")), self.origin)
-            shared = self._check(path, self.table["files"][graph])
+            entry = self.table["files"][graph] or {}
+            if "published" in entry:
+                self._sessions[graph] = self._open_published(entry)
+                return self._sessions[graph]
+            path = inside(self.folder, str(entry.get("file", "")), self.origin)
+            shared = self._check(path, entry)
             self._sessions[graph] = open_session(path, self.threads, shared)
         return self._sessions[graph]
+
+    def _open_published(self, entry: Mapping[str, Any]) -> Session:
+        """A graph of somebody else's, or what a pair of such needs none for."""
+        from seesay.runtime.pairs import open_computed
+
+        path = inside(self.folder, str(entry["file"]), self.origin) if "file" in entry else None
+        if path is not None and file_digest(path) != entry.get("digest"):
+            raise SeesayError(f"the graph {path} is not the one that was added", hint="seesay models add FOLDER")
+        return open_computed(path, entry["published"], self.threads)
 
     def _check(self, path: Path, entry: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         """Refuse a graph that is not the one that was written; give the tensors that are those of source weights."""
@@ -130,7 +154,7 @@ class GraphFolder:
         for name, stored in found.stored.items():
             if not stored.location:
                 continue
-            source, _, tensor = str(entry.get("shared", {}).get(name, "")).partition(":")
+            source, _, tensor = str((entry.get("shared") or {}).get(name, "")).partition(":")
             own = tensor or name.removeprefix(MODEL).removesuffix(HALF)
             if source:
                 shared[name] = self._shared(path, source, own, stored)
@@ -231,7 +255,7 @@ def open_session(path: Path, threads: int, shared: Arrays | None = None) -> Sess
     except Exception as error:  # ONNX Runtime has an exception of its own for every status, and none above them
         raise SeesayError(f"cannot open the graph {path}: {str(error)[:300]}", hint="seesay export") from error
     inputs, outputs = session.get_inputs(), session.get_outputs()
-    return Session(session, tuple(each.name for each in inputs), tuple(each.name for each in outputs))
+    return Session(session, tuple(each.name for each in inputs), tuple(each.name for each in outputs), path)
 
 
 def read_json(path: Path) -> dict[str, Any]:

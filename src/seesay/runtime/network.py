@@ -16,6 +16,7 @@ from seesay.images.arrays import Floats, ImageFeatures, Rows, pool_map
 from seesay.images.views import needed_side, preprocess
 from seesay.runtime.folder import GraphFolder, Session, check_opset, inside, open_session, read_json
 from seesay.runtime.graph_file import read_graph_file
+from seesay.towers.pair import VisionGraph, run_vision
 
 
 class Network:
@@ -54,7 +55,8 @@ class Network:
     def session(self) -> Session:
         path = inside(self.folder, "network.onnx", self.folder / "network.json")
         found = read_graph_file(path)
-        check_opset(path, found.opset)
+        if "published" not in self.about:  # whose operators are ONNX Runtime's to judge
+            check_opset(path, found.opset)
         if path.stat().st_size != self.about.get("bytes"):
             raise SeesayError(
                 f"the graph {path} has {path.stat().st_size} bytes, network.json was written for "
@@ -74,7 +76,14 @@ class Network:
     def run(self, pixels: NDArray[np.uint8]) -> dict[str, Floats]:
         """`map` (n, h, w, C), `pooled` (n, D), and where the network has them `classes` and `lower`, of views."""
         session = self.session
-        return dict(zip(session.outputs, session({"pixels": pixels}), strict=True))
+        if "published" in self.about:
+            graph = VisionGraph.from_table(self.about["published"], str(self.folder / "network.json"))
+            return dict(zip(("map", "pooled"), run_vision(session.session, graph, pixels), strict=True))
+        if absent := {"map", "pooled"} - {*session.outputs}:
+            raise SeesayError(f"the network {self.folder} has no {', '.join(sorted(absent))}", hint="seesay export")
+        # One view after the other: its activations stay in the processor's cache, and take a fourth of the memory.
+        each = [session({"pixels": pixels[place : place + 1]}) for place in range(len(pixels))]
+        return {name: np.concatenate(rows) for name, rows in zip(session.outputs, zip(*each, strict=True), strict=True)}
 
     def compute(self, images: Sequence[Image.Image], schemes: Sequence[str] = ()) -> Rows:
         """Features of opened photos in half precision, as they are stored, by the name of their output.
@@ -170,3 +179,8 @@ def open_network(folder: Path, *, digest: str = "", threads: int = 0) -> Network
 def _open_once(path: Path, changed: int, size: int, threads: int) -> Session:
     """Several weights share a network, which takes a hundred times the memory of what each makes of it."""
     return open_session(path, threads)
+
+
+def release_graphs() -> None:
+    """Let go of graphs that no network holds open: after many photos they keep the memory of as many threads."""
+    _open_once.cache_clear()

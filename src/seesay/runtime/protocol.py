@@ -76,6 +76,10 @@ class Answering(Protocol):
     def tokenizer(self) -> "Tokenizer": ...
 
     @property
+    def caption_words(self) -> "Tokenizer":
+        """The words that captions taught, with how often they have each."""
+
+    @property
     def vocabulary(self) -> "Vocabulary":
         """The words of a model that reads whole words."""
 

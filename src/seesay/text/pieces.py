@@ -20,6 +20,10 @@ _ENDING, _BEGINNING = "</w>", "▁"
 """How a token says that it ends a word (CLIP), or begins one (SentencePiece)."""
 
 
+MARKS = ("<|startoftext|>", "<|endoftext|>")
+"""What CLIP puts before and behind a sentence."""
+
+
 class Pieces(Subwords):
     """A tower's tokenizer.
 
@@ -82,3 +86,45 @@ class Pieces(Subwords):
         except ValueError as error:
             raise SeesayError(f"{name} is no tokenizer of a tower: {error}") from error
         return cls(tokenizer, read_table(RowRule, table, name), name)
+
+
+def learn_pieces(sentences: Sequence[str], n: int, longest: int) -> Pieces:
+    """Learn a tokenizer of CLIP's kind: byte-level BPE whose tokens say where a word ends, between two marks.
+
+    Args:
+        n: Tokens, at most.
+        longest: Tokens of a sentence that are read.
+
+    Example:
+        >>> pieces = learn_pieces(["a dog runs", "two dogs run"], 600, 16)
+        >>> [pieces.tokens[number] for number in pieces.encode("A dog!")]
+        ['<|startoftext|>', 'a</w>', 'dog</w>', '!</w>', '<|endoftext|>']
+    """
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    letters = [*alphabet, *(f"{letter}{_ENDING}" for letter in alphabet)]
+    learner = Tokenizer(models.BPE(end_of_word_suffix=_ENDING))
+    blanks = normalizers.Replace(Regex(r"\s+"), " ")
+    learner.normalizer = normalizers.Sequence([normalizers.NFC(), blanks, normalizers.Lowercase()])
+    words = Regex(r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+")
+    learner.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(words, "removed", invert=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    trainer = trainers.BpeTrainer(
+        vocab_size=max(1, n - len(alphabet) - len(MARKS)), end_of_word_suffix=_ENDING, initial_alphabet=alphabet,
+        show_progress=False,
+    )  # fmt: skip
+    learner.train_from_iterator(sentences, trainer)
+    found = json.loads(learner.to_str())["model"]
+    known = set(letters)
+    tokens = [*letters, *(token for token in found["vocab"] if token not in known), *MARKS]
+    numbers = {token: number for number, token in enumerate(tokens)}
+    made = Tokenizer(
+        models.BPE(numbers, [tuple(pair) for pair in found["merges"]], end_of_word_suffix=_ENDING, unk_token=MARKS[1])
+    )
+    made.normalizer, made.pre_tokenizer = learner.normalizer, learner.pre_tokenizer
+    made.add_special_tokens(list(MARKS))
+    start, end = ((mark, numbers[mark]) for mark in MARKS)
+    made.post_processor = processors.RobertaProcessing(end, start, trim_offsets=False, add_prefix_space=False)
+    return Pieces(made.to_str(), RowRule(longest, numbers[MARKS[1]]))

@@ -149,7 +149,12 @@ def _read_vit(config: Table) -> Towers:
 
 
 def _read_dinov2(config: Table) -> Towers:
-    found = {**_DINOV2, **{name: value for name, value in config.items() if value is not None}}
+    has_registers = config["model_type"] == "dinov2_with_registers"
+    found = {
+        **_DINOV2,
+        "patch_size": 16 if has_registers else 14,
+        **{name: value for name, value in config.items() if value is not None},
+    }
     _require_bias(found)
     dim, gated = found["hidden_size"], bool(found["use_swiglu_ffn"])
     if not isinstance(dim, int) or not isinstance(found["mlp_ratio"], int | float):
@@ -158,7 +163,7 @@ def _read_dinov2(config: Table) -> Towers:
     if gated:
         inner = (int(inner * 2 / 3) + 7) // 8 * 8
     layers = _layers(found, {}, inner=inner, scales=True, gated=gated)
-    registers = found.get("num_register_tokens", 4) if found["model_type"] == "dinov2_with_registers" else 0
+    registers = found.get("num_register_tokens", 4) if has_registers else 0
     seen = {"layers": layers, "patch": found["patch_size"], "grid": _grid(found), "registers": registers}
     return Towers(str(found["model_type"]), read_table(VisionShape, seen, "config"), None, _VIT_LAYER)
 
@@ -189,7 +194,7 @@ _VIT = {
 }  # fmt: skip
 _DINOV2 = {
     "hidden_size": 768, "mlp_ratio": 4, "num_hidden_layers": 12, "num_attention_heads": 12, "hidden_act": "gelu",
-    "layer_norm_eps": 1e-6, "image_size": 224, "patch_size": 16, "use_swiglu_ffn": False,
+    "layer_norm_eps": 1e-6, "image_size": 224, "use_swiglu_ffn": False,
 }  # fmt: skip
 _READERS: dict[str, Callable[[Table], Towers]] = {
     "clip": _read_clip,

@@ -62,6 +62,11 @@ class Published:
         return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
+def has_tensors(folder: Path) -> bool:
+    """Whether a folder has safetensors, be they in one file or in several."""
+    return (folder / WEIGHTS).exists() or (folder / INDEX).exists()
+
+
 def open_published(folder: Path) -> Published:
     """Look at a folder in the layout of `transformers`.
 

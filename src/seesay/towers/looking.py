@@ -5,7 +5,18 @@ from pathlib import Path
 
 from seesay.errors import SeesayError
 from seesay.towers.families import Towers, read_config
-from seesay.towers.folder import CONFIG, PREPROCESSOR, TOKENIZER, TOKENIZER_CONFIG, Published, open_published
+from seesay.towers.folder import (
+    CONFIG,
+    PREPROCESSOR,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    WEIGHTS,
+    Published,
+    has_tensors,
+    open_published,
+    read_object,
+)
+from seesay.towers.pair import find_pair
 from seesay.towers.reading import RowRule, open_tokenizer, read_rule
 from seesay.towers.views import View, read_view
 
@@ -17,6 +28,7 @@ class Candidate:
     Attributes:
         tokenizer: The text of its tokenizer.json; empty for towers that read no sentences.
         rule: How its rows are made; None for those.
+        pair: Its two ONNX files, where it has these and no safetensors.
     """
 
     published: Published
@@ -24,6 +36,7 @@ class Candidate:
     view: View
     tokenizer: str = ""
     rule: RowRule | None = None
+    pair: tuple[Path, Path] | None = None
 
 
 def look_at(folder: Path) -> Candidate:
@@ -32,13 +45,16 @@ def look_at(folder: Path) -> Candidate:
     Raises:
         SeesayError: Something is missing, of another kind, or does not fit; one sentence says what.
     """
-    published = open_published(folder)
+    pair = find_pair(folder) if folder.is_dir() and not has_tensors(folder) else None
+    published = Published(folder, read_object(folder / CONFIG), (), {}) if pair else open_published(folder)
     towers = read_config(published.config, str(folder / CONFIG))
     asked = published.json(PREPROCESSOR)
     if asked is None:
         raise SeesayError(f"{folder} has no {PREPROCESSOR}, which says how an image is prepared")
     view = read_view(asked, str(folder / PREPROCESSOR))
     if towers.text is None:
+        if pair:
+            raise SeesayError(f"{folder} is a {towers.family} in ONNX, and reads no sentences", allowed=WEIGHTS)
         return Candidate(published, towers, view)
     text = published.text(TOKENIZER)
     if text is None:
@@ -49,4 +65,4 @@ def look_at(folder: Path) -> Candidate:
         )
     tokenizer = open_tokenizer(text, str(folder / TOKENIZER))
     rule = read_rule(towers, tokenizer, published.json(TOKENIZER_CONFIG) or {}, str(folder / TOKENIZER))
-    return Candidate(published, towers, view, text, rule)
+    return Candidate(published, towers, view, text, rule, pair)

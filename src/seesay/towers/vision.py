@@ -72,9 +72,9 @@ class Layer(nn.Module):
         self.scale1, self.scale2 = (nn.Parameter(torch.ones(shape.dim)) if shape.scales else None for _ in range(2))
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        attended = self.self_attn(self.layer_norm1(x), mask)
+        attended: Tensor = self.self_attn(self.layer_norm1(x), mask)
         x = x + (attended if self.scale1 is None else attended * self.scale1)
-        widened = self.mlp(self.layer_norm2(x))
+        widened: Tensor = self.mlp(self.layer_norm2(x))
         return x + (widened if self.scale2 is None else widened * self.scale2)
 
 
@@ -103,7 +103,7 @@ class _Embeddings(nn.Module):
 
     def forward(self, pixels: Tensor) -> Tensor:
         """From normalised pixels (B, 3, H, W) to states: those without a place first, then the patches row by row."""
-        x = self.patch_embedding(pixels).flatten(2).transpose(1, 2)  # (B, h · w, D)
+        x: Tensor = self.patch_embedding(pixels).flatten(2).transpose(1, 2)  # (B, h · w, D)
         if self.class_embedding is None:
             return x + self.position_embedding.weight
         places = self.position_embedding.weight
@@ -122,7 +122,9 @@ class _Embeddings(nn.Module):
         square = places[has_class:].reshape(1, side, side, -1).permute(0, 3, 1, 2)
         resized = F.interpolate(square, (grid, grid), mode="bicubic", align_corners=False, antialias=self.antialias)
         rows = resized.permute(0, 2, 3, 1).flatten(0, 2)
-        self.position_embedding = nn.Embedding.from_pretrained(torch.cat([places[:has_class], rows]))
+        resized_places = torch.cat([places[:has_class], rows])
+        n, dim = resized_places.shape
+        self.position_embedding = nn.Embedding(n, dim, _weight=resized_places)
 
 
 class _Head(nn.Module):
@@ -152,7 +154,8 @@ class _Head(nn.Module):
         return self._finish(self.attention.out_proj(F.linear(x, weight, bias)))
 
     def _finish(self, x: Tensor) -> Tensor:
-        return x + self.mlp(self.layernorm(x))
+        widened: Tensor = self.mlp(self.layernorm(x))
+        return x + widened
 
 
 class _VisionModel(nn.Module):
@@ -198,4 +201,4 @@ class VisionTower(nn.Module):
                 places = own.post_layernorm(last.self_attn.value(last.layer_norm1(before[:, first:])))
                 vector, places = self.visual_projection(vector), self.visual_projection(places)
         side = pixels.shape[2] // self.shape.patch
-        return places.transpose(1, 2).unflatten(2, (side, side)), vector
+        return places.transpose(1, 2).reshape(places.shape[0], -1, side, side), vector

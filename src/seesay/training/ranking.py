@@ -81,7 +81,8 @@ class RankingTask(SourceTask[Matcher]):
         """Nothing but the weights is learned."""
 
     def save_extras(self, folder: Path) -> None:
-        """Write the hubness of an embedding, by the first images it learned from."""
+        """Write the hubness of an embedding, by the first images it learned from, and what the model itself has."""
+        self.model.save_extras(folder)
         source = next((source for source in self.sources if source.table is not None), None)
         if self.model.is_embedding and source is not None:
             vectors = encode_all(self.model, source)

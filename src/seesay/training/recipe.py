@@ -143,6 +143,10 @@ class StopRecipe:
 class Recipe:
     """A whole training run.
 
+    Attributes:
+        eye: A published image tower in the place of the features' network (`seesay.images.tower`): its folder, or the
+            name of an added one. What the model has to know of its size is filled in.
+
     Example:
         >>> recipe = Recipe.from_dict({
         ...     "name": "tiny", "model": "vse",
@@ -154,7 +158,7 @@ class Recipe:
         >>> Recipe.from_dict(recipe.to_dict() | {"sead": 1})
         Traceback (most recent call last):
         seesay.errors.SeesayError: the recipe: there is no key 'sead'; did you mean 'seed'?
-          allowed: name, model, data, stop, seed, config, features, optimiser, batches, loss
+          allowed: name, model, data, stop, seed, config, features, optimiser, batches, loss, eye
     """
 
     name: str = field(metadata={"filled": True})
@@ -167,6 +171,7 @@ class Recipe:
     optimiser: OptimiserRecipe = OptimiserRecipe()
     batches: BatchRecipe = BatchRecipe()
     loss: LossRecipe = LossRecipe()
+    eye: str = ""
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], *, origin: str = "the recipe") -> "Recipe":
@@ -185,6 +190,8 @@ class Recipe:
             del table["loss"]["samples"]
         if not table["data"]["more_dev"]:
             del table["data"]["more_dev"]
+        if not table["eye"]:
+            del table["eye"]
         return table
 
     def to_toml(self) -> str:

@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Callable
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from seesay.data.examples import Examples, same_photo
 from seesay.errors import SeesayError
 from seesay.images.extraction import features_of
 from seesay.images.features import FeatureSpec
+from seesay.images.tower import find_tower
 from seesay.models import pretrained
-from seesay.models.base import Weights
+from seesay.models.base import Matcher, Weights
 from seesay.models.registry import family_class
 from seesay.system.progress import Progress
 from seesay.system.tables import read_table
@@ -34,6 +36,7 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> Task:
     Everything that can be refused is refused here, before the first step.
     """
     kind = family_class(recipe.model)
+    recipe = _with_eye(recipe, kind) if recipe.eye else recipe
     learning_task = task_class(kind.learning_task)
     if recipe.data.more_dev and not issubclass(learning_task, MoreDev):
         raise SeesayError(f"recipe {recipe.name}: a {recipe.model} is measured on one dev set", allowed="no more_dev")
@@ -53,7 +56,11 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> Task:
     ]
     for measured in (dev, *more_dev):
         _refuse_leaks(sources, measured)
-    tokenizer = kind.tokenizer_for(config) or _count_words(sources, recipe.data.min_count)
+    tokenizer = (
+        kind.tokenizer_for(config)
+        or kind.tokenizer_from(config, _sentences(sources))
+        or Vocabulary.build(_sentences(sources), recipe.data.min_count)
+    )
     torch.manual_seed(recipe.seed)
     model = kind(config, tokenizer, spec)
     model.initialise(recipe.seed)
@@ -63,10 +70,21 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> Task:
     return task
 
 
-def _count_words(sources: list[Examples], min_count: int) -> Vocabulary:
-    """The words of all sources; a collection that is learned from in two ways counts its words once."""
+def _with_eye(recipe: Recipe, kind: type[Matcher]) -> Recipe:
+    """A recipe whose features are those of the tower that it names as its eye."""
+    spec = FeatureSpec("tower", weights=str(find_tower(recipe.eye)))
+    backbone = spec.load_backbone()
+    maps, vectors = backbone(torch.zeros(1, spec.size, spec.size, 3, dtype=torch.uint8))
+    own = {"image_dim": vectors.shape[1], "map_dim": maps.shape[3]}
+    keys = {field.name for field in fields(kind.config_type)}
+    config = {**recipe.config, **{key: width for key, width in own.items() if key in keys}}
+    return replace(recipe, config=config, features={"backbone": "tower", "weights": spec.weights})
+
+
+def _sentences(sources: list[Examples]) -> list[str]:
+    """The sentences of all sources; those of a collection that is learned from in two ways once."""
     distinct = {source.collection.fingerprint(): source.collection.sentences for source in sources}
-    return Vocabulary.build((text for sentences in distinct.values() for text in sentences), min_count)
+    return [text for sentences in distinct.values() for text in sentences]
 
 
 def _refuse_leaks(sources: list[Examples], dev: Examples) -> None:
@@ -125,7 +143,9 @@ def describe(recipe: Recipe, sources: list[Examples], epochs: int) -> dict[str, 
     table = recipe.to_dict()
     for source in (*table["data"]["train"], table["data"]["dev"], *table["data"].get("more_dev", ())):
         source["images"] = ""
-    recipe = Recipe.from_dict(table)
+    if "weights" in table["features"]:
+        table["features"] = {**table["features"], "weights": ""}
+    recipe = replace(Recipe.from_dict(table), eye=Path(recipe.eye).name)
     return {
         "name": recipe.name,
         "data": [

@@ -3,9 +3,10 @@
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from seesay.catalogue.weights import PACKAGED, Weights, added, read_about
+from seesay.catalogue.weights import PACKAGED, Weights, added, eyes, read_about
 from seesay.errors import SeesayError
 from seesay.system.extras import require
 from seesay.system.files import models_dir
@@ -14,13 +15,27 @@ from seesay.towers.looking import look_at
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A model that was added.
+
+    Attributes:
+        weights: What it is; None for an image tower alone, which is the eye of models that are trained.
+    """
+
+    name: str
+    folder: Path
+    weights: Weights | None
+
+
 def add_model(
     folder: Path, name: str | None = None, *, precision: str = "fp32", tell: Callable[[str], None] = lambda _: None
-) -> Weights:
+) -> Added:
     """Make weights of a folder in the layout of `transformers`; the folder itself is only read.
 
     Args:
-        folder: With config.json, model.safetensors, preprocessor_config.json and tokenizer.json.
+        folder: With config.json, preprocessor_config.json, tokenizer.json, and model.safetensors or, in place of that,
+            the ONNX files vision_model.onnx and text_model.onnx.
         name: What the weights are called from then on; by default as the folder.
         precision: Of the image tower: `fp32`, or `fp16`, half the size on disk.
         tell: Called with what is being done.
@@ -31,17 +46,17 @@ def add_model(
     folder = folder.expanduser().resolve()
     target = _target(name or folder.name)
     candidate = look_at(folder)
-    if candidate.towers.text is None:
-        raise SeesayError(
-            f"{folder.name} is a {candidate.towers.family}, which sees and reads no sentences",
-            allowed="a CLIP or a SigLIP; it can be the eye of a model that you train",
-            hint=f"seesay train recipes/vse.toml --set eye={folder}",
-        )
-    require("towers", purpose="adding towers from safetensors")
-    from seesay.export.adding import add_towers
+    if candidate.pair:
+        from seesay.runtime.pairs import add_pair
 
-    add_towers(candidate, target, precision=precision, tell=tell)
-    return _finish(target, tell)
+        add_pair(candidate, candidate.pair, target, tell)
+        return Added(target.name, target, _finish(target, tell))
+    require("towers", purpose="adding towers from safetensors")
+    from seesay.export.adding import add_eye, add_towers
+
+    add = add_eye if candidate.towers.text is None else add_towers
+    add(candidate, target, precision=precision, tell=tell)
+    return Added(target.name, target, _finish(target, tell) if candidate.towers.text else None)
 
 
 def _finish(target: Path, tell: Callable[[str], None]) -> Weights:
@@ -64,7 +79,7 @@ def remove_model(name: str) -> Path:
     Raises:
         SeesayError: No weights of that name were added.
     """
-    known = {weights.folder.name: weights.folder for weights in added()}
+    known = {folder.name: folder for folder in (*(weights.folder for weights in added()), *eyes())}
     if name not in known:
         raise SeesayError(f"no model {name!r} was added", allowed=known or "nothing was added", hint="seesay models")
     shutil.rmtree(known[name])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seesay.errors import SeesayError
-from seesay.explainers.crops import Crops
+from seesay.explainers.crops import see_crops
 from seesay.explainers.explaining import seen_by
 from seesay.images.regions import windows
 from seesay.verbs.features import see
@@ -34,7 +34,7 @@ def search_crops(
     with bars(title) as on_progress:
         for number, image in enumerate(images, 1):
             try:
-                seen = Crops().see(model, image.open())
+                seen = see_crops(model, image.open())
             except SeesayError as error:
                 failures[image.name] = error.what
             else:

@@ -194,11 +194,11 @@ def identify(
         curve = calibration_of(identifier.weights)
         calibration = (1.0, 0.0, identifier.temperature) if compares else identifier.calibration
         choice = choice_probability(calibration, logits)
+        words = content_words(reading.text)
+        rarest = min(map(identifier.caption_words.count, words), default=0)
         match = (
-            match_probability(calibration, logits)
-            if curve is None
-            else curve.probability(logits, len(content_words(reading.text)))
-        )
+            match_probability(calibration, logits) if curve is None else curve.probability(logits, len(words), rarest)
+        ) * (not reading.is_lost)
         has_match = curve is not None or not compares
     order = np.argsort(-logits, kind="stable").tolist()[:n]
     rows = tuple(

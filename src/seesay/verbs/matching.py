@@ -150,13 +150,13 @@ def match(
 
         together = read_ensemble(ensemble)
         name, matcher = together.name, answering_model(load(together.members[0].name))
-        readings = [read_words(text, matcher.tokenizer, exact=exact) for text in texts]
+        readings = [read_words(text, matcher.caption_words, exact=exact) for text in texts]
         scores = together.match(sources, [reading.text for reading in readings]).numpy()
         shares = _softmax(scores)  # its weights were chosen by this very likelihood
     else:
         matcher = _matcher_for(model)
         name = name_of(matcher, model)
-        readings = [read_words(text, matcher.tokenizer, exact=exact) for text in texts]
+        readings = [read_words(text, matcher.caption_words, exact=exact) for text in texts]
         encoded = matcher.encode_texts([reading.text for reading in readings])
         scores = matcher.score(matcher.encode_images(matcher.features(sources)), encoded)
         shares = _softmax(scores / matcher.temperature)
@@ -165,9 +165,10 @@ def match(
     warnings = [note for own in notes for note in own]
     fits = None
     if calibration is not None:
-        n_words = [len(content_words(reading.text)) for reading in readings]
+        words = [content_words(reading.text) for reading in readings]
+        rarest = [min(map(matcher.caption_words.count, own), default=0) for own in words]
         known = [not reading.is_lost for reading in readings]
-        fits = calibration.probability(scores, n_words) * known
+        fits = calibration.probability(scores, [len(own) for own in words], rarest) * known
     return Matches(name, tuple(given), tuple(texts), scores, shares, fits, tuple(warnings))
 
 

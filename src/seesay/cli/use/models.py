@@ -23,7 +23,7 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
     """
     if context.invoked_subcommand:
         return
-    from seesay.catalogue.weights import added, installed
+    from seesay.catalogue.weights import added, eyes, installed
 
     found = [*installed(), *added()]
     if as_json:
@@ -31,6 +31,7 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
             {"name": w.name, "bytes": w.size, "folder": str(w.folder), **{key: w.about.get(key) for key in _SHOWN}}
             for w in found
         ]
+        rows += [{"name": folder.name, "folder": str(folder), "family": None} for folder in eyes()]
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     if not found:
@@ -48,6 +49,8 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
         for place, (key, report) in enumerate(lines):
             named = (weights.name, weights.about["family"], f"{weights.size / 1e6:.1f}") if place == 0 else ("", "", "")
             table.add_row(*named, key, _figures(report))
+    for folder in eyes():
+        table.add_row(folder.name, "eye", "", "–", "")
     Console().print(table)
 
 
@@ -75,6 +78,11 @@ def add(
 
     made = add_model(folder, name, precision=precision, tell=lambda what: typer.echo(f"seesay: {what}", err=True))
     typer.echo(f"added {made.name}: {made.folder}")
+    if made.weights is None:
+        typer.echo(
+            f"it reads no sentences; a model on top of it: seesay train recipes/vse.toml --set eye={made.name}",
+            err=True,
+        )
 
 
 @app.command()

@@ -50,7 +50,8 @@ def tag(
         encoded = [graphs.encode_images(features) for features in seen.batches(64)] if seen.images else []
         images = [image.name for image in seen.images]
         failures = failures | seen.failures
-    shares = tag_probabilities(np.concatenate(encoded), vectors, graphs.temperature) if encoded else []
+    seen_vectors = np.concatenate(encoded) if encoded else np.zeros((0, vectors.shape[1]), np.float32)
+    shares = tag_probabilities(seen_vectors, vectors, graphs.temperature) if encoded else seen_vectors
     rows = [[(names[at], float(row[at])) for at in np.argsort(-row, kind="stable")[:n]] for row in shares]
     if as_json:
         told = [

@@ -65,7 +65,7 @@ def tag_gains(model: Matcher, photos: Collection, texts: Sequence[str], words: Q
         how: How much tags count.
     """
     gains = np.zeros((len(texts), len(photos)), np.float32)
-    counts = [{word: model.tokenizer.count(word) for word in words.content_words(text)} for text in texts]
+    counts = [{word: model.caption_words.count(word) for word in words.content_words(text)} for text in texts]
     clues = [words.find_clues(each, how) for each in counts]
     classifier = model.feature_spec.load_backbone().classifier
     if classifier is None or not any(clues):

@@ -113,14 +113,19 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
         found = score_stages(stages, photos, texts)
         if kind.stage is None:  # it judges pairs outside of search, where there are no tags
             return found
-        first = find(stages[0])
-        how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
         return found + tag_gains(load(stages[0]), photos, texts, request.words, how)
+
+    content_words, count = request.words.content_words, load(stages[0]).caption_words.count
+    first = find(stages[0])
+    how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
+
+    def rarest(text: str) -> int:
+        return how.rarest({word: count(word) for word in content_words(text)}, request.words.classes_named)
 
     spoken = data.load(request.entities) if request.has_entities else None
     if spoken is None:
         request.tell("without Flickr30k Entities, queries are whole sentences only")
-    phrases = calibration.gather_queries(collection.split(SPLIT), spoken, request.words.content_words)
+    phrases = calibration.gather_queries(collection.split(SPLIT), spoken, content_words, rarest)
     if judgements is not None:
         phrases = phrases.of_phrases()
     request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
@@ -130,8 +135,10 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
     if judgements is not None:
         judged, photos, texts, pairs = calibration.read_part(judgements, collection, FIT)
         request.tell(f"{len(judged):,} judgements of {len(photos):,} photos and {len(texts):,} sentences")
-        n_words = np.array([len(request.words.content_words(texts[row])) for row in pairs[0]])
-        curve, figures["judgements"] = calibration.fit_judged(score(photos, texts)[pairs], judged, n_words, curve)
+        n_words = np.array([len(content_words(text)) for text in texts])[pairs[0]]
+        seen = np.array([rarest(text) for text in texts])[pairs[0]]
+        scores = score(photos, texts)[pairs]
+        curve, figures["judgements"] = calibration.fit_judged(scores, judged, n_words, seen, curve)
     where = (collection.name,) if judgements is None else (judgements.name, collection.name)
     return Proposal(
         section, curve.to_table(), JOINED.join(where), tuple(stages[:-1]), figures,

@@ -1,0 +1,133 @@
+"""A published pair of ONNX files among graphs of our own: how it is opened, and how it becomes a weights folder."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from seesay.catalogue.weights import FORMAT
+from seesay.errors import SeesayError
+from seesay.runtime.folder import WEIGHTS, Arrays, Session, file_digest
+from seesay.runtime.graph_file import read_graph_file
+from seesay.text.pieces import Pieces
+from seesay.towers.looking import Candidate
+from seesay.towers.pair import VisionGraph, check_pair, open_run, run_text, run_vision, unit
+
+SCALE = 100.0
+"""What cosines were multiplied by in the loss, about: neither file says so. That of OpenAI's CLIP."""
+UNIT, INNER = "unit", "inner"
+"""What is no graph of a pair, and needs none: vectors of unit length, and their inner products."""
+
+
+@dataclass(frozen=True)
+class Computed(Session):
+    """What answers as a graph does."""
+
+    run: Callable[[Arrays], list[Any]]
+
+    def __call__(self, arrays: Arrays) -> list[Any]:
+        return self.run(arrays)
+
+
+def open_computed(path: Path | None, how: Any, threads: int) -> Session:
+    """What stands for a graph of a pair: a published one, or what needs none.
+
+    Raises:
+        SeesayError: The table says something else.
+    """
+    if how == UNIT:
+        return Computed(None, ("pooled",), ("images",), lambda arrays: [unit(arrays["pooled"])])
+    if how == INNER:
+        return Computed(None, ("images", "texts"), ("scores",), lambda arrays: [arrays["images"] @ arrays["texts"].T])
+    if path is None or not isinstance(how, Mapping) or not isinstance(how.get("output"), str):
+        raise SeesayError(f"a published graph is described by {str(how)[:80]!r}", allowed=f"{UNIT}, {INNER}, a table")
+    session, output = open_run(path, threads), how["output"]
+    return Computed(
+        session, ("subwords", "mask"), ("texts",),
+        lambda arrays: [run_text(session, output, arrays["subwords"], arrays["mask"])],
+    )  # fmt: skip
+
+
+def add_pair(candidate: Candidate, files: tuple[Path, Path], target: Path, tell: Callable[[str], None]) -> None:
+    """Make a weights folder of a published pair; it appears whole or not at all.
+
+    Raises:
+        SeesayError: A graph keeps its numbers elsewhere, asks for something else, or both do not fit.
+    """
+    towers, view, rule = candidate.towers, candidate.view, candidate.rule
+    assert towers.text is not None
+    assert rule is not None
+    for path in files:
+        for stored in read_graph_file(path).stored.values():
+            if stored.location:
+                raise SeesayError(
+                    f"the graph {path} has numbers in {stored.location[:80]!r}", allowed="a file that holds them itself"
+                )
+    tell(f"opening {files[0]} and {files[1].name}")
+    outputs = check_pair(*files)
+    pieces = Pieces(candidate.tokenizer, rule)
+    graph = VisionGraph(view.mean, view.std, outputs[0])
+    pixels = np.zeros((1, view.size, view.size, 3), np.uint8)
+    dims = [
+        run_vision(open_run(files[0]), graph, pixels)[1].shape[1],
+        run_text(open_run(files[1]), outputs[1], *pieces.rows(["a dog"])).shape[1],
+    ]
+    if dims[0] != dims[1]:
+        raise SeesayError(f"images have {dims[0]} numbers, sentences {dims[1]}", allowed="two graphs of one model")
+    digests = [file_digest(path) for path in files]
+    network = f"tower-{view.size}-{view.crop}-{digests[0][:12]}"
+    features = {"backbone": "tower", "size": view.size, "crop": view.crop, "weights": "", "digest": digests[0]}
+    opset = read_graph_file(files[0]).opset
+    about = {
+        "format": FORMAT,
+        "name": target.name,
+        "family": "tower",
+        "config": {
+            "published": towers.family, "text": asdict(towers.text), "dim": dims[0], "scale": SCALE, "pair": True
+        },
+        "features": features,
+        "vocabulary": pieces.fingerprint(),
+        "search": {"stage": "first", "dim": dims[0]},
+        "temperature": 1 / SCALE,
+        "added": {"from": candidate.published.folder.name},
+        "graphs": {
+            "opset": 17, "precision": "as published", "network": network, "outputs": ["pooled"], "is_embedding": True,
+            "weighs_regions": False, "explainers": ["crops"], "missing": {},
+            "files": {
+                "images": {"published": UNIT},
+                "score": {"published": INNER},
+                "texts": {"file": "texts.onnx", "digest": digests[1], "published": {"output": outputs[1]}},
+            },
+        },
+    }  # fmt: skip
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
+        folder = Path(scratch) / target.name
+        (folder / network).mkdir(parents=True)
+        shutil.copyfile(files[0], folder / network / "network.onnx")
+        shutil.copyfile(files[1], folder / "texts.onnx")
+        described = {**features, "opset": opset, "precision": "fp32", "bytes": files[0].stat().st_size}
+        _write(folder / network / "network.json", {**described, "published": graph.to_table()})
+        numbers = np.frombuffer(bytes.fromhex("".join(digests)), np.uint8)
+        save_file({"digests": numbers}, folder / WEIGHTS)
+        (folder / pieces.file_name).write_text(pieces.to_json(), encoding="utf-8")
+        (folder / "card.md").write_text(_CARD.format(name=target.name, family=towers.family), encoding="utf-8")
+        _write(folder / "config.json", about)
+        folder.rename(target)
+
+
+def _write(path: Path, table: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(table, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+_CARD = """# {name}
+
+A published pair of ONNX files ({family}) that was added from a folder of the user's. What it learned from, and on which
+terms it may be used, is said where it was published.
+"""

@@ -1,0 +1,129 @@
+"""A published pair of ONNX files is added and used without torch, and answers as the model that it came from."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from seesay.errors import SeesayError
+from seesay.runtime.matching import Model
+from seesay.verbs.adding import add_model
+
+pytest.importorskip("transformers")
+WITHOUT_TORCH = """
+import sys
+for name in ("torch", "onnx", "transformers"):
+    sys.modules[name] = None
+from pathlib import Path
+from seesay.verbs.adding import add_model
+from seesay.runtime.matching import Model
+add_model(Path(sys.argv[1]), "pair")
+print(Model("pair").match(sys.argv[2], ["a cat", "a dog"]).shape)
+"""
+
+
+@pytest.fixture(scope="session")
+def pair(published: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from benchmarks.published import write_pair
+
+    return write_pair(published("clip"), tmp_path_factory.mktemp("pair") / "pair")
+
+
+@pytest.fixture
+def folder(pair: Path, tmp_path: Path, models_folder: Path) -> Path:
+    """A folder of one's own to spoil."""
+    return Path(shutil.copytree(pair, tmp_path / "mine"))
+
+
+def refused(folder: Path, *words: str) -> None:
+    with pytest.raises(SeesayError) as caught:
+        add_model(folder, "mine")
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+def test_it_answers_as_the_towers_do(
+    pair: Path, published: Callable[[str], Path], photos: list[Image.Image], captions: list[str], models_folder: Path
+) -> None:
+    from seesay.models.pretrained import load
+
+    add_model(pair, "pair")
+    add_model(published("clip"), "towers")
+    ours, theirs, in_torch = Model("pair"), Model("towers"), load("pair")
+    assert np.abs(ours.encode_texts(captions) - theirs.encode_texts(captions)).max() < 1e-5
+    seen = [model.encode_images(model.network.features(photos)) for model in (ours, theirs)]
+    assert np.abs(seen[0] - seen[1]).max() < 2e-4  # both rounded to half precision
+    assert (
+        np.abs(ours.score(seen[0], ours.encode_texts(["a dog"])) - seen[0] @ ours.encode_texts(["a dog"]).T).max() == 0
+    )
+    assert np.abs(in_torch.encode_texts(captions[:50]).numpy() - ours.encode_texts(captions[:50])).max() < 1e-6
+    assert np.abs(in_torch.encode_images(in_torch.features(photos)).numpy() - seen[0]).max() < 1e-5
+    assert ours.explainers == ("crops",)
+
+
+def test_neither_adding_nor_using_it_needs_torch(pair: Path, models_folder: Path) -> None:
+    photo = Path(__file__).parents[2] / "src" / "seesay" / "samples" / "cat.jpg"
+    command = [sys.executable, "-c", WITHOUT_TORCH, str(pair), str(photo)]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.stdout == "(1, 2)\n", finished.stderr
+
+
+def test_a_missing_half(folder: Path) -> None:
+    (folder / "onnx" / "text_model.onnx").unlink()
+    refused(folder, "has vision_model.onnx and no text_model.onnx")
+
+
+def test_a_pointer_of_git_lfs(folder: Path) -> None:
+    (folder / "onnx" / "vision_model.onnx").write_text("version https://git-lfs.github.com/spec/v1\n")
+    refused(folder, "vision_model.onnx is a pointer of Git LFS")
+
+
+def test_a_graph_that_is_none(folder: Path) -> None:
+    (folder / "onnx" / "vision_model.onnx").write_bytes(b"no graph")
+    refused(folder, "vision_model.onnx")
+
+
+def test_two_graphs_the_wrong_way_round(folder: Path) -> None:
+    vision, text = folder / "onnx" / "vision_model.onnx", folder / "onnx" / "text_model.onnx"
+    vision.rename(folder / "other")
+    text.rename(vision)
+    (folder / "other").rename(text)
+    refused(folder, "asks for 'input_ids'", "pixel_values")
+
+
+def test_numbers_in_another_file(folder: Path) -> None:
+    import onnx
+
+    path = folder / "onnx" / "vision_model.onnx"
+    onnx.save(onnx.load(path), path, save_as_external_data=True, location="secrets", size_threshold=0)
+    refused(folder, "has numbers in 'secrets'")
+
+
+def test_a_missing_config(folder: Path) -> None:
+    (folder / "config.json").unlink()
+    refused(folder, "has no config.json")
+
+
+def test_a_graph_that_was_changed_after_it_was_added(pair: Path, models_folder: Path) -> None:
+    add_model(pair, "pair")
+    path = models_folder / "pair" / "texts.onnx"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(SeesayError, match="is not the one that was added"):
+        Model("pair").encode_texts(["a dog"])
+
+
+@pytest.mark.parametrize("how", ["code", 3, None, {"output": 4}, []])
+def test_a_table_that_says_something_else(pair: Path, models_folder: Path, how: object) -> None:
+    add_model(pair, "pair")
+    path = models_folder / "pair" / "config.json"
+    about = json.loads(path.read_text())
+    about["graphs"]["files"]["images"] = {"published": how}
+    path.write_text(json.dumps(about))
+    model = Model("pair")
+    with pytest.raises(SeesayError, match="described by"):
+        model.graphs.open("images")
