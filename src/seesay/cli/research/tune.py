@@ -42,7 +42,7 @@ def tune(
         str,
         typer.Option(
             metavar="DATA",
-            help="calibration: people's judgements of photos and sentences; none: what describers said.",
+            help="calibration: people's judgements of photos and sentences, or none to use captions instead.",
         ),
     ] = "",
     after: Annotated[
