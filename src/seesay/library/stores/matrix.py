@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from seesay.errors import SeesayError
 from seesay.library.types import Vector
 from seesay.system.files import replace_atomically
+from seesay.system.reading import parse_json, read_text, require_regular
 
 Ids = NDArray[np.int64]
 Rows = NDArray[np.float32]
@@ -80,11 +81,14 @@ class Matrix:
 def read_matrix(folder: Path, epoch: str) -> Matrix | None:
     """The matrix that lies in a folder; None where there is none of this epoch or it is damaged."""
     try:
-        about = json.loads((folder / "matrix.json").read_text())
+        about = parse_json(read_text(folder / "matrix.json"))
         if about["epoch"] != epoch:
             return None
-        ids = np.load(folder / about["ids"], allow_pickle=False)
-        rows = np.load(folder / about["rows"], mmap_mode="r", allow_pickle=False)
+        places = [folder / Path(about[name]).name for name in ("ids", "rows")]  # in this folder, whatever it says
+        for place in places:
+            require_regular(place)
+        ids = np.load(places[0], allow_pickle=False)
+        rows = np.load(places[1], mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
     fits = ids.dtype == np.int64 and rows.dtype == np.float32 and ids.ndim == 1 and rows.ndim == 2
