@@ -17,7 +17,6 @@ from seesay.models.vse import VSE
 from seesay.text.subwords import Subwords
 from seesay.text.vocabulary import SPECIAL
 
-
 _BY_WORD = ("embedding", "words")
 """Parts with a row for every word."""
 
