@@ -40,6 +40,8 @@ N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
 BESIDE = "vse"
 """The second embedding of an eye, unless its configuration names another."""
+N_FITTED = 300
+"""Dev images whose phrases or captions doubt is fitted to; it is measured on a third as many others."""
 FIT = "fit"
 """The part of people's judgements that a curve is fitted to."""
 FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
@@ -171,9 +173,11 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
 
 def propose_presence(weights: Weights, request: Request) -> Proposal:
     boxed = _boxed(weights, request, "presence")
-    answers = doubt.gather_phrases(load_aligner(weights.folder), boxed)
+    aligner = load_aligner(weights.folder)
+    answers, others = (doubt.gather_phrases(aligner, part) for part in _fitted_and_others(boxed))
     found = doubt.fit_presence(answers)
-    return Proposal("presence", found.to_table(), boxed.name, figures=doubt.describe_doubt(found, answers))
+    figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
+    return Proposal("presence", found.to_table(), boxed.name, figures=figures)
 
 
 def _boxed(weights: Weights, request: Request, section: str) -> Collection:
@@ -190,10 +194,17 @@ def _boxed(weights: Weights, request: Request, section: str) -> Collection:
 
 def propose_confidence(weights: Weights, request: Request) -> Proposal:
     model = load_captioner(weights.folder)
-    dev = _examples(model, request.collection(weights, "confidence").split(SPLIT))
-    answers = doubt.gather_captions(model, dev)
+    dev = request.collection(weights, "confidence").split(SPLIT).with_images()
+    answers, others = (doubt.gather_captions(model, _examples(model, part)) for part in _fitted_and_others(dev))
     found = doubt.fit_doubt(answers)
-    return Proposal("confidence", found.to_table(), dev.collection.name, figures=doubt.describe_doubt(found, answers))
+    figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
+    return Proposal("confidence", found.to_table(), dev.name, figures=figures)
+
+
+def _fitted_and_others(dev: Collection) -> tuple[Collection, Collection]:
+    """The images that doubt is fitted to, and those that it is measured on."""
+    n = min(N_FITTED, 3 * len(dev) // 4)
+    return replace(dev, items=dev.items[:n]), replace(dev, items=dev.items[n : 4 * n // 3])
 
 
 def propose_tags(weights: Weights, request: Request) -> Proposal:
