@@ -31,7 +31,7 @@ from seesay.training.finishing import calibration, captions, cascade, doubt, gro
 from seesay.training.finishing.ensemble import choose_weights_on
 from seesay.training.finishing.hubness import choose_hubness
 from seesay.training.finishing.requests import JOINED, Proposal, Request
-from seesay.training.finishing.scores import Scores, best, read_blend, score_stages, score_texts, tag_gains
+from seesay.training.finishing.scores import Scores, best, read_blend, score_pairs, score_stages, score_texts, tag_gains
 
 SPLIT = "dev"
 MAX_LENGTH = 20
@@ -108,43 +108,42 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
             hint=f"seesay tune {weights.name} --only cascade --only calibration",
         )
     stages = [*(read_blend(str(weights.folder)).after if is_later else ()), str(weights.folder)]
-    judgements = request.judgements_file()
-    figures: dict[str, Any] = {}
-
-    def score(photos: Collection, texts: list[str]) -> Scores:
-        found = score_stages(stages, photos, texts)
-        if kind.stage is None:  # it judges pairs outside of search, where there are no tags
-            return found
-        return found + tag_gains(load(stages[0]), photos, texts, request.words, how)
-
-    content_words, count = request.words.content_words, load(stages[0]).caption_words.count
     first = find(stages[0])
+    content_words, count = request.words.content_words, load(stages[0]).caption_words.count
     how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
 
     def rarest(text: str) -> int:
         return how.rarest({word: count(word) for word in content_words(text)}, request.words.classes_named)
 
-    spoken = data.load(request.entities) if request.has_entities else None
-    if spoken is None:
-        request.tell("without Flickr30k Entities, queries are whole sentences only")
-    phrases = calibration.gather_queries(collection.split(SPLIT), spoken, content_words, rarest)
-    if judgements is not None:
-        phrases = phrases.of_phrases()
-    request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
-    scores = score(collection.split(SPLIT), phrases.texts)
-    curve = calibration.fit_said(scores, phrases)
-    figures["average precision"] = calibration.precisions({"all": scores}, phrases)
+    def score(photos: Collection, texts: list[str]) -> Scores:
+        return score_stages(stages, photos, texts) + tag_gains(load(stages[0]), photos, texts, request.words, how)
+
+    judgements, figures = request.judgements_file(), dict[str, Any]()
+    curve = None
+    if kind.stage is not None:  # others judge pairs outside of search, and take their time for each
+        spoken = data.load(request.entities) if request.has_entities else None
+        if spoken is None:
+            request.tell("without Flickr30k Entities, queries are whole sentences only")
+        phrases = calibration.gather_queries(collection.split(SPLIT), spoken, content_words, rarest)
+        if judgements is not None:
+            phrases = phrases.of_phrases()
+        request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
+        scores = score(collection.split(SPLIT), phrases.texts)
+        curve = calibration.fit_said(scores, phrases)
+        figures["average precision"] = calibration.precisions({"all": scores}, phrases)
     if judgements is not None:
         judged, photos, texts, pairs = calibration.read_part(judgements, collection, FIT)
         request.tell(f"{len(judged):,} judgements of {len(photos):,} photos and {len(texts):,} sentences")
         n_words = np.array([len(content_words(text)) for text in texts])[pairs[0]]
         seen = np.array([rarest(text) for text in texts])[pairs[0]]
-        scores = score(photos, texts)[pairs]
-        curve, figures["judgements"] = calibration.fit_judged(scores, judged, n_words, seen, curve)
+        found = score(photos, texts)[pairs] if kind.stage else score_pairs(load(weights.folder), photos, texts, pairs)
+        curve, figures["judgements"] = calibration.fit_judged(found, judged, n_words, seen, curve)
+    if curve is None:
+        raise SeesayError(f"{weights.name} is calibrated by people's judgements alone", hint="--judgements FILE")
     where = (collection.name,) if judgements is None else (judgements.name, collection.name)
+    splits = [*([FIT] if judgements else []), *([SPLIT] if kind.stage else [])]
     return Proposal(
-        section, curve.to_table(), JOINED.join(where), tuple(stages[:-1]), figures,
-        split=SPLIT if judgements is None else f"{FIT} + {SPLIT}",
+        section, curve.to_table(), JOINED.join(where), tuple(stages[:-1]), figures, split=JOINED.join(splits)
     )  # fmt: skip
 
 
