@@ -33,7 +33,7 @@ from seesay.models.pretrained import load
 from seesay.settings.calibration import MOST_IN_A_PHRASE, Calibration
 from seesay.text.function_words import content_words
 from seesay.training.finishing.calibration import Queries, gather_queries, judge, read_part
-from seesay.training.finishing.scores import score_texts
+from seesay.training.finishing.scores import score_pairs
 
 BINS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 N_PHRASES = 500
@@ -70,7 +70,7 @@ def main() -> None:
         if curve is not None:
             matcher = load(name)
             rarest = np.array([min(map(matcher.caption_words.count, content_words(text))) for text in texts])[pairs[0]]
-            found[command] = curve.probability(score_texts(matcher, photos, texts)[pairs], n_words, rarest)
+            found[command] = curve.probability(score_pairs(matcher, photos, texts, pairs), n_words, rarest)
     judged = {name: {**judge(own, yes, constant), "reliability": reliability(own, yes)} for name, own in found.items()}
     for name, row in judged.items():
         print(name, row)

@@ -7,6 +7,7 @@ whose vectors are compared as they are, as a share of the largest number.
 """
 
 import argparse
+import json
 import os
 import tempfile
 from collections.abc import Sequence
@@ -125,6 +126,13 @@ def measure(family: str, folder: Path, photos: Sequence[Image.Image], captions: 
     return figures
 
 
+def read_others(path: Path) -> dict[str, dict[str, float]]:
+    """The figures of families that were measured before."""
+    found = json.loads(path.read_text()) if path.exists() else {}
+    figures: dict[str, dict[str, float]] = found.get("largest_difference", {})
+    return figures
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--photos", type=int, default=50)
@@ -134,18 +142,19 @@ def main() -> None:
     collection = data.load("flickr8k").split("test").with_images()
     photos = [open_image(path) for path in collection.images[: arguments.photos]]
     captions = [*collection.sentences[: arguments.captions], *ODD]
-    figures = {}
+    figures = read_others(arguments.output) if arguments.only else {}
     with tempfile.TemporaryDirectory() as temporary:
         os.environ["SEESAY_MODELS"] = str(Path(temporary) / "models")
         for family in arguments.only or FAMILIES:
             folder = write_folder(family, Path(temporary) / family, collection.sentences, real=True)
             found = measure(family, folder, photos, captions)
-            figures[family] = {name: float(f"{value:.1e}") for name, value in found.items()}
+            counts = {"photos": len(photos), "sentences": len(captions) if "texts, graph" in found else 0}
+            figures[family] = {**counts, **{name: float(f"{value:.1e}") for name, value in found.items()}}
             print(family, figures[family], flush=True)
             remove_model(family)
     record(
         arguments, ("torch", "transformers", "tokenizers", "onnxruntime", "pillow"), seed=0, data="flickr8k/test",
-        photos=len(photos), captions=len(captions), largest_difference=figures,
+        largest_difference=figures,
     )  # fmt: skip
 
 

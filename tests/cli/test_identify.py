@@ -96,10 +96,19 @@ def test_unknown_words_are_pointed_out(seesay: Run, weights: tuple[str, str], ph
     assert "never learned 'zebras': the choice means nothing" in finished.err
 
 
-def test_weights_that_give_no_probability_are_refused(
+def test_an_embedding_chooses_too_and_leaves_out_a_probability_that_it_does_not_have(
     seesay: Run, model: tuple[str, str], in_colours_cache: Path, photo_folder: Path
 ) -> None:
-    finished = seesay("identify", "red", photo_folder, *model)
+    finished = seesay("identify", "red", photo_folder, *model, "--json")
+    report = json.loads(finished.out)
+    assert finished.code == 0
+    assert report["photos"][0]["photo"] == str(photo_folder / "red.png")
+    assert sum(row["choice"] for row in report["photos"]) == pytest.approx(1, abs=1e-3)
+    assert {row["match"] for row in report["photos"]} == {None}
+
+
+def test_weights_that_only_describe_are_refused(seesay: Run, photo_folder: Path) -> None:
+    finished = seesay("identify", "red", photo_folder, "-m", "dvsa-captions")
     assert finished.code == 2
     assert "gives no probability of a match" in finished.err
 

@@ -72,8 +72,8 @@ def test_an_image_that_cannot_be_used_is_an_error_or_left_out(cat: Path, tmp_pat
 def test_a_loaded_model_of_another_kind_is_refused(cat: Path, vse: Any) -> None:
     with pytest.raises(seesay.SeesayError, match="vse matches images and sentences and writes no captions"):
         seesay.caption(cat, model=vse)
-    with pytest.raises(seesay.SeesayError, match="vse gives no probability of a match"):
-        seesay.identify("a cat", cat, model=vse)
+    with pytest.raises(seesay.SeesayError, match="dvsa gives no probability of a match"):
+        seesay.identify("a cat", cat, model="dvsa")
 
 
 def test_phrases_have_boxes_inside_the_image(man: Path) -> None:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from seesay.catalogue.digests import digest_of
 from seesay.errors import SeesayError
@@ -173,7 +173,7 @@ def _check_shape(value: Any, shape: Any, where: str) -> None:
     if isinstance(value, bool) or not isinstance(value, wanted):
         raise SeesayError(f"{where} is {str(value)[:60]!r}", allowed=name)
     if isinstance(shape, dict):
-        inner: dict[str, Any] = dict(value)
+        inner = cast(dict[str, Any], value)
         for key in inner if _EVERY in shape else shape.keys() & inner.keys():
             _check_shape(inner[key], shape.get(key, shape.get(_EVERY)), f"{where}: {str(key)[:60]}")
 

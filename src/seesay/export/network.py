@@ -157,7 +157,7 @@ def _export_halves(
     folder = out / network_name(spec, precision)
     folder.mkdir(parents=True, exist_ok=True)
     about: dict[str, Any] = {**spec.describe(), "opset": OPSET, "precision": precision}
-    about |= {"lower": lower, "upper": network.upper}
+    about |= {"lower": lower, "upper": network.upper, "both": network.both}
     _write(folder, about)
     views = np.concatenate([preprocess(open_image(photo), spec.size, spec.crop) for photo in photos])
     about["difference"] = _compare(open_network(folder), backbone, views)

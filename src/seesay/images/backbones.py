@@ -85,6 +85,7 @@ class Network(ABC):
         takes_file: Whether the user brings the weights as a file; for others `find_weights` knows where they are.
         lower: The network whose lower half this one has, where its own upper half is that of trained weights.
         upper: Those weights.
+        both: Whether the upper half of `lower` stands beside it, with its channels behind.
         takes_graph: Whether it can be built from the folder of its exported graph, too.
     """
 
@@ -93,6 +94,7 @@ class Network(ABC):
     takes_file: ClassVar[bool] = False
     lower: ClassVar[str] = ""
     upper: ClassVar[str] = ""
+    both: ClassVar[bool] = False
     takes_graph: ClassVar[bool] = False
 
     @property

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from seesay.errors import SeesayError
 from seesay.system import remote
 from seesay.system.files import replace_atomically
+from seesay.system.reading import parse_json, read_text, require_regular
 
 Array = NDArray[np.float16]
 _HELD = 1024  # rows that a store holds where it cannot write them
@@ -66,7 +67,8 @@ class RowStore:
 
     def _open_shard(self, index: Path) -> None:
         try:
-            entries = json.loads(index.read_text())
+            entries = parse_json(read_text(index))
+            require_regular(index.with_suffix(".npy"))
             rows = np.load(index.with_suffix(".npy"), mmap_mode="r", allow_pickle=False)
             keys, checksums = entries["keys"], entries["crc32"]
             if not len(rows) == len(keys) == len(checksums) or rows.dtype != np.float16:

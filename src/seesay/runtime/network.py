@@ -133,7 +133,7 @@ class HalvedNetwork(Network):
     """A network whose upper half is that of trained weights: two graphs, one after the other.
 
     network.json names the network that gives the lower half (`lower`), and the weights whose graph is the rest
-    (`upper`). ImageNet's classes are those of the former.
+    (`upper`); with `both`, what the former makes of a photo stands behind it. ImageNet's classes are the former's.
     """
 
     @cached_property
@@ -159,7 +159,10 @@ class HalvedNetwork(Network):
     def run(self, pixels: NDArray[np.uint8]) -> dict[str, Floats]:
         session = self.session
         given = self._lower.run(pixels)
-        return {**given, **dict(zip(session.outputs, session(given), strict=True))}
+        seen = dict(zip(session.outputs, session(given), strict=True))
+        if self.about.get("both"):
+            seen = {name: np.concatenate([part, given[name]], -1) for name, part in seen.items()}
+        return {**given, **seen}
 
 
 def find_network(name: str, places: Sequence[Path]) -> Path:

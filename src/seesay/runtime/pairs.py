@@ -41,15 +41,17 @@ def open_computed(path: Path | None, how: Any, threads: int) -> Session:
     Raises:
         SeesayError: The table says something else.
     """
+    nowhere = Path()
     if how == UNIT:
-        return Computed(None, ("pooled",), ("images",), lambda arrays: [unit(arrays["pooled"])])
+        return Computed(None, ("pooled",), ("images",), nowhere, lambda arrays: [unit(arrays["pooled"])])
     if how == INNER:
-        return Computed(None, ("images", "texts"), ("scores",), lambda arrays: [arrays["images"] @ arrays["texts"].T])
+        both = ("images", "texts")
+        return Computed(None, both, ("scores",), nowhere, lambda arrays: [arrays["images"] @ arrays["texts"].T])
     if path is None or not isinstance(how, Mapping) or not isinstance(how.get("output"), str):
         raise SeesayError(f"a published graph is described by {str(how)[:80]!r}", allowed=f"{UNIT}, {INNER}, a table")
     session, output = open_run(path, threads), how["output"]
     return Computed(
-        session, ("subwords", "mask"), ("texts",),
+        session, ("subwords", "mask"), ("texts",), path,
         lambda arrays: [run_text(session, output, arrays["subwords"], arrays["mask"])],
     )  # fmt: skip
 

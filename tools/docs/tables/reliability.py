@@ -53,7 +53,11 @@ def faults() -> str:
         rows.append([_KINDS[first], what, row["rounds"], row["kills"] or "–", row["equal"], row["left_behind"],
                      row["tracebacks"]])  # fmt: skip
     header = ["", "of", "rounds", "kills", "equal in the end", "files left behind", "tracebacks"]
-    return dated(table(header, rows), found, "python -m benchmarks.reliability.faults")
+    text = table(header, rows)
+    if found["mended"]:
+        kinds = ", ".join(f"{each['kind']} with seed {each['seed']}" for each in found["mended"])
+        text += f"\nDid not end well at first, was mended, and run again: {kinds}."
+    return dated(text, found, "python -m benchmarks.reliability.faults")
 
 
 def connections() -> str:

@@ -51,11 +51,11 @@ def tower_equality() -> str:
     found = result("towers")
     names = list(dict.fromkeys(name for own in found["largest_difference"].values() for name in own))
     rows: list[list[object]] = [
-        [family, *(_small(own.get(name)) for name in names)] for family, own in found["largest_difference"].items()
+        [family, *(_cell(name, own.get(name)) for name in names)] for family, own in found["largest_difference"].items()
     ]
     told = (
-        f"Largest differences to `transformers` {found['versions']['transformers']}, random weights of real size, "
-        f"{found['photos']} photos and {found['captions']:,} sentences of Flickr8K's test part."
+        f"Largest differences to `transformers` {found['versions']['transformers']}; random weights of real size, "
+        "photos and captions of Flickr8K's test part, and odd texts."
     )
     return dated(f"{table(['family', *names], rows)}\n{told}", found, "python -m benchmarks.quality.towers")
 
@@ -68,8 +68,10 @@ def _megabytes(numbers: int) -> str:
     return f"{4 * numbers / 1e6:,.0f} MB"
 
 
-def _small(number: float | None) -> str:
-    return "–" if number is None else "0" if number == 0 else f"{number:.0e}"
+def _cell(name: str, number: float | None) -> str:
+    if number is None or (name == "sentences" and not number):
+        return "–"
+    return f"{number:,.0f}" if name in ("photos", "sentences", "tokens that differ") else f"{number:.0e}"
 
 
 TABLES: tuple[Callable[[], str], ...] = (tower_sizes, tower_equality)

@@ -42,7 +42,7 @@ def tune(
         str,
         typer.Option(
             metavar="DATA",
-            help="calibration: people's judgements of photos and sentences; none: what describers said.",
+            help="calibration: people's judgements of photos and sentences, or none to use captions instead.",
         ),
     ] = "",
     after: Annotated[
@@ -80,6 +80,7 @@ def tune(
         hubness      hubness correction of an embedding
         cascade      a later stage of search: its weight, and for how many photos
         calibration  from the scores of search to probabilities
+        choice       how sure an embedding is of its choice among photos
         captions     beam, length and reranking of captions
         confidence   which captions are marked as unsure
         grounding    from heat maps to points, boxes and phrases

@@ -193,7 +193,7 @@ def fit_judged(
     yes: NDArray[np.float64],
     n_words: NDArray[np.int64],
     rarest: NDArray[np.int64],
-    phrases: Calibration,
+    phrases: Calibration | None,
 ) -> tuple[Calibration, dict[str, float]]:
     """The curve for sentences from people's judgements, with that of phrases, and how well it fits the judgements.
 

@@ -32,7 +32,7 @@ from seesay.training.finishing import calibration, captions, cascade, choice, do
 from seesay.training.finishing.ensemble import choose_weights_on
 from seesay.training.finishing.hubness import choose_hubness
 from seesay.training.finishing.requests import JOINED, Proposal, Request
-from seesay.training.finishing.scores import Scores, best, read_blend, score_stages, score_texts, tag_gains
+from seesay.training.finishing.scores import Scores, best, read_blend, score_pairs, score_stages, score_texts, tag_gains
 
 SPLIT = "dev"
 MAX_LENGTH = 20
@@ -41,6 +41,8 @@ N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
 BESIDE = "vse"
 """The second embedding of an eye, unless its configuration names another."""
+N_FITTED = 300
+"""Dev images whose phrases or captions doubt is fitted to; it is measured on a third as many others."""
 FIT = "fit"
 """The part of people's judgements that a curve is fitted to."""
 FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
@@ -107,43 +109,42 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
             hint=f"seesay tune {weights.name} --only cascade --only calibration",
         )
     stages = [*(read_blend(str(weights.folder)).after if is_later else ()), str(weights.folder)]
-    judgements = request.judgements_file()
-    figures: dict[str, Any] = {}
-
-    def score(photos: Collection, texts: list[str]) -> Scores:
-        found = score_stages(stages, photos, texts)
-        if kind.stage is None:  # it judges pairs outside of search, where there are no tags
-            return found
-        return found + tag_gains(load(stages[0]), photos, texts, request.words, how)
-
-    content_words, count = request.words.content_words, load(stages[0]).caption_words.count
     first = find(stages[0])
+    content_words, count = request.words.content_words, load(stages[0]).caption_words.count
     how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
 
     def rarest(text: str) -> int:
         return how.rarest({word: count(word) for word in content_words(text)}, request.words.classes_named)
 
-    spoken = data.load(request.entities) if request.has_entities else None
-    if spoken is None:
-        request.tell("without Flickr30k Entities, queries are whole sentences only")
-    phrases = calibration.gather_queries(collection.split(SPLIT), spoken, content_words, rarest)
-    if judgements is not None:
-        phrases = phrases.of_phrases()
-    request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
-    scores = score(collection.split(SPLIT), phrases.texts)
-    curve = calibration.fit_said(scores, phrases)
-    figures["average precision"] = calibration.precisions({"all": scores}, phrases)
+    def score(photos: Collection, texts: list[str]) -> Scores:
+        return score_stages(stages, photos, texts) + tag_gains(load(stages[0]), photos, texts, request.words, how)
+
+    judgements, figures = request.judgements_file(), dict[str, Any]()
+    curve = None
+    if kind.stage is not None:  # others judge pairs outside of search, and take their time for each
+        spoken = data.load(request.entities) if request.has_entities else None
+        if spoken is None:
+            request.tell("without Flickr30k Entities, queries are whole sentences only")
+        phrases = calibration.gather_queries(collection.split(SPLIT), spoken, content_words, rarest)
+        if judgements is not None:
+            phrases = phrases.of_phrases()
+        request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
+        scores = score(collection.split(SPLIT), phrases.texts)
+        curve = calibration.fit_said(scores, phrases)
+        figures["average precision"] = calibration.precisions({"all": scores}, phrases)
     if judgements is not None:
         judged, photos, texts, pairs = calibration.read_part(judgements, collection, FIT)
         request.tell(f"{len(judged):,} judgements of {len(photos):,} photos and {len(texts):,} sentences")
         n_words = np.array([len(content_words(text)) for text in texts])[pairs[0]]
         seen = np.array([rarest(text) for text in texts])[pairs[0]]
-        scores = score(photos, texts)[pairs]
-        curve, figures["judgements"] = calibration.fit_judged(scores, judged, n_words, seen, curve)
+        found = score(photos, texts)[pairs] if kind.stage else score_pairs(load(weights.folder), photos, texts, pairs)
+        curve, figures["judgements"] = calibration.fit_judged(found, judged, n_words, seen, curve)
+    if curve is None:
+        raise SeesayError(f"{weights.name} is calibrated by people's judgements alone", hint="--judgements FILE")
     where = (collection.name,) if judgements is None else (judgements.name, collection.name)
+    splits = [*([FIT] if judgements else []), *([SPLIT] if kind.stage else [])]
     return Proposal(
-        section, curve.to_table(), JOINED.join(where), tuple(stages[:-1]), figures,
-        split=SPLIT if judgements is None else f"{FIT} + {SPLIT}",
+        section, curve.to_table(), JOINED.join(where), tuple(stages[:-1]), figures, split=JOINED.join(splits)
     )  # fmt: skip
 
 
@@ -186,9 +187,11 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
 
 def propose_presence(weights: Weights, request: Request) -> Proposal:
     boxed = _boxed(weights, request, "presence")
-    answers = doubt.gather_phrases(load_aligner(weights.folder), boxed)
+    aligner = load_aligner(weights.folder)
+    answers, others = (doubt.gather_phrases(aligner, part) for part in _fitted_and_others(boxed))
     found = doubt.fit_presence(answers)
-    return Proposal("presence", found.to_table(), boxed.name, figures=doubt.describe_doubt(found, answers))
+    figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
+    return Proposal("presence", found.to_table(), boxed.name, figures=figures)
 
 
 def _boxed(weights: Weights, request: Request, section: str) -> Collection:
@@ -205,10 +208,17 @@ def _boxed(weights: Weights, request: Request, section: str) -> Collection:
 
 def propose_confidence(weights: Weights, request: Request) -> Proposal:
     model = load_captioner(weights.folder)
-    dev = _examples(model, request.collection(weights, "confidence").split(SPLIT))
-    answers = doubt.gather_captions(model, dev)
+    dev = request.collection(weights, "confidence").split(SPLIT).with_images()
+    answers, others = (doubt.gather_captions(model, _examples(model, part)) for part in _fitted_and_others(dev))
     found = doubt.fit_doubt(answers)
-    return Proposal("confidence", found.to_table(), dev.collection.name, figures=doubt.describe_doubt(found, answers))
+    figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
+    return Proposal("confidence", found.to_table(), dev.name, figures=figures)
+
+
+def _fitted_and_others(dev: Collection) -> tuple[Collection, Collection]:
+    """The images that doubt is fitted to, and those that it is measured on."""
+    n = min(N_FITTED, 3 * len(dev) // 4)
+    return replace(dev, items=dev.items[:n]), replace(dev, items=dev.items[n : 4 * n // 3])
 
 
 def propose_tags(weights: Weights, request: Request) -> Proposal:
