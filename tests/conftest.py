@@ -263,7 +263,7 @@ def phrases_run(halves: Path, colours_cache: Path, tmp_path_factory: pytest.Temp
 @pytest.fixture
 def colours_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let trees be read as the run `phrases_run` has read them."""
-    monkeypatch.setattr("seesay.models._readings.parse", name_colours)
+    monkeypatch.setattr("seesay.layers.readings.parse", name_colours)
     monkeypatch.setattr("seesay.grounding.phrases.parse", name_colours)
 
 

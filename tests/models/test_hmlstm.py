@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import fixed_regions
-from seesay.models import _readings
+from seesay.layers import readings as _readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary

@@ -34,9 +34,9 @@ from seesay.images.regions import Boxes, fixed_regions
 from seesay.layers.alignment_score import sum_of_max
 from seesay.layers.branch import Branch
 from seesay.layers.phrases import Phrases, merge_words
+from seesay.layers.readings import Indices, Reader, Reading, phrase_nodes, plan_readings
 from seesay.layers.sequences import Sequences
 from seesay.layers.tree_lstm import TreeLSTM
-from seesay.models._readings import Indices, Reader, Reading, phrase_nodes, plan_readings
 from seesay.models.aligner import Aligner
 from seesay.models.registry import register_model
 from seesay.system.tables import check_config

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from seesay.models import _readings
-from seesay.models._readings import Reader, Reading, phrase_nodes, plan_readings
+from seesay.layers import readings as _readings
+from seesay.layers.readings import Reader, Reading, phrase_nodes, plan_readings
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import UNKNOWN, Vocabulary
 
