@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seesay.models.weights import STEPS, installed, read_about, tuned_table
 
+from seesay.catalogue.weights import STEPS, installed, read_about, tuned_table
 from seesay.errors import SeesayError
 
 ABOUT: dict[str, Any] = {"format": 1, "name": "a", "family": "vse", "config": {}, "features": {}}

@@ -21,8 +21,9 @@ from seesay.excitation.match import match_saliency
 from seesay.images.arrays import Floats, ImageFeatures, Looked, Saliency
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
+from seesay.layers.dropout import without_dropout
 from seesay.layers.sequences import Sequences
-from seesay.models.base import Captioner, ImageLike, Matcher, without_dropout
+from seesay.models.base import Captioner, ImageLike, Matcher
 from seesay.models.ensemble import match_together as match_together
 from seesay.models.identifier import Identifier
 from seesay.models.pretrained import load, load_kind

@@ -20,8 +20,8 @@ from seesay.errors import SeesayError
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases
 from seesay.images.extraction import FeatureTable
 from seesay.images.features import Features
+from seesay.layers.dropout import without_dropout
 from seesay.metrics.grounding import box_iou, pointing_game
-from seesay.models.base import without_dropout
 from seesay.models.hmlstm import HMLSTM
 from seesay.scoring import choose_regions, find_correspondences
 

@@ -31,9 +31,10 @@ from seesay.images.backbones import Backbone
 from seesay.images.extraction import FeatureTable, features_of
 from seesay.images.features import Features, preprocess
 from seesay.images.io import open_image
+from seesay.layers.dropout import without_dropout
 from seesay.metrics.bootstrap import Estimate, estimate
 from seesay.metrics.grounding import pointing_game
-from seesay.models.base import Matcher, without_dropout
+from seesay.models.base import Matcher
 from seesay.system.progress import Progress
 from seesay.text.tokens import tokenize
 

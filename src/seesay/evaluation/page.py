@@ -27,8 +27,8 @@ from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.images.proposals import proposals_of
 from seesay.images.regions import Boxes
+from seesay.layers.dropout import without_dropout
 from seesay.models.aligner import Aligner
-from seesay.models.base import without_dropout
 from seesay.runtime.protocol import Answering, Texts
 from seesay.scoring import score_all
 from seesay.system.files import replace_atomically

@@ -23,8 +23,7 @@ from torch import Tensor, nn
 from seesay.images.arrays import Looked
 from seesay.layers.attention import ContextAttention, Side, unevenness
 from seesay.layers.pair_sides import PreparedSide, Share, share_out, weighted_mean
-from seesay.layers.scratch import Scratch
-from seesay.layers.threads import map_in_threads
+from seesay.layers.threads import Scratch, map_in_threads
 from seesay.system.progress import Progress
 
 VARIANTS = ("full", "att", "ctx", "mean")

@@ -30,9 +30,10 @@ from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes, fixed_regions
 from seesay.layers.alignment_score import sum_of_max
+from seesay.layers.dropout import drop_words
 from seesay.layers.pooling import masked_max
 from seesay.layers.recurrent import CELLS, Recurrent
-from seesay.layers.sequences import Sequences, drop_words
+from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.registry import register_model
 from seesay.models.starting import initialise_from_embedding

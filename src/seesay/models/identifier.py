@@ -27,8 +27,9 @@ from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
+from seesay.layers.dropout import drop_words
 from seesay.layers.relu_lstm import ReLULSTM
-from seesay.layers.sequences import Sequences, drop_words
+from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load_kind
 from seesay.models.registry import register_model

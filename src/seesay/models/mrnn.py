@@ -26,9 +26,10 @@ from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
+from seesay.layers.dropout import without_dropout
 from seesay.layers.likelihood import log_likelihoods
 from seesay.layers.sequences import Sequences
-from seesay.models.base import NORMALISATIONS, Captioner, State, without_dropout
+from seesay.models.base import NORMALISATIONS, Captioner, State
 from seesay.models.registry import register_model
 from seesay.models.starting import learn_on_from
 from seesay.system.progress import Progress

@@ -30,10 +30,11 @@ from seesay.errors import SeesayError
 from seesay.images.arrays import Looked
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.attention import FORMS, Side
+from seesay.layers.dropout import drop_words
 from seesay.layers.pooling import masked_max, masked_mean
 from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, SelectiveLSTM
-from seesay.layers.sequences import Sequences, drop_words
+from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
 from seesay.models.registry import register_model
