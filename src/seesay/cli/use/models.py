@@ -71,8 +71,7 @@ def add(
     \b
     Examples:
         seesay models add ~/Downloads/clip-vit-base-patch32 --name clip
-        seesay match photo.jpg "a dog in the snow" -m clip
-        seesay library use clip
+        seesay models add ~/Downloads/siglip-so400m-patch14-384 --precision fp16
     """
     from seesay.verbs.adding import add_model
 
