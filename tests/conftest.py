@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 # Tests run side by side, and what small models learn depends on in how many parts sums are added up.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Models that somebody has added must not show up in tests.
+os.environ["SEESAY_MODELS"] = str(Path(tempfile.gettempdir()) / "seesay-tests-add-no-models")
 
 import numpy as np
 import pytest

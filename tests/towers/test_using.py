@@ -191,3 +191,34 @@ def test_a_library_has_tags_without_a_classifier(added: Path, photos: Path) -> N
     assert vectors.shape[1] == 64
     assert len(tags[0]) <= 10
     assert all(0.01 <= share <= 1 for _, share in tags[0])
+
+
+WITHOUT_TORCH = """
+import sys
+for name in ("torch", "onnx", "transformers"):
+    sys.modules[name] = None
+import seesay
+print(seesay.match(sys.argv[1], ["a cat", "a dog"], model="clip").scores.shape)
+print(seesay.explain(sys.argv[1], "a cat", model="clip", method="crops").explanation.method)
+"""
+
+
+def test_an_added_model_is_used_without_torch(added: Path) -> None:
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-c", WITHOUT_TORCH, str(CAT)]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.stdout == "(1, 2)\ncrops\n", finished.stderr
+
+
+def test_the_page_explains_what_a_tower_has_found(added: Path, photos: Path) -> None:
+    from seesay.verbs.photos import PhotoModels
+
+    run("index", str(photos), "--model", "clip")
+    with Library() as opened:
+        (photo, *_) = opened.latest(1)
+        words = PhotoModels(opened).explain(photo, "a red bus")
+    shown = [word for word in words if word.content]
+    assert [word.text for word in shown] == ["red", "bus"]
+    assert all(word.heat is not None and word.box is not None for word in shown)

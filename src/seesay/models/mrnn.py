@@ -190,10 +190,8 @@ class MRNN(Captioner):
 
     def encode_images(self, features: Features) -> Tensor:
         self.check_features("image_dim", features.pooled)
-        if self.V_I is None:
-            return features.pooled[:, :0]
-        encoded: Tensor = self.V_I(self.image_dropout(features.pooled))
-        return encoded
+        seen: Tensor = features.pooled[:, :0] if self.V_I is None else self.V_I(self.image_dropout(features.pooled))
+        return seen
 
     def refine(self, images: Tensor) -> Tensor:
         return g(images)  # section 8.1: I_r = g(V_I · I)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.catalogue.digests import digest_of
 from seesay.catalogue.weights import Weights, find, weights_digest
 from seesay.errors import SeesayError
 from seesay.runtime.graph_file import Stored, read_graph_file
@@ -138,7 +139,7 @@ class GraphFolder:
         from seesay.runtime.pairs import open_computed
 
         path = inside(self.folder, str(entry["file"]), self.origin) if "file" in entry else None
-        if path is not None and file_digest(path) != entry.get("digest"):
+        if path is not None and digest_of(path, path.stat()) != entry.get("digest"):
             raise SeesayError(f"the graph {path} is not the one that was added", hint="seesay models add FOLDER")
         return open_computed(path, entry["published"], self.threads)
 

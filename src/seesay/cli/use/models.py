@@ -73,6 +73,7 @@ def add(
     \b
     Examples:
         seesay models add ~/Downloads/clip-vit-base-patch32 --name clip
+        seesay models add ~/Downloads/siglip-so400m-patch14-384 --precision fp16
     """
     from seesay.verbs.adding import add_model
 
