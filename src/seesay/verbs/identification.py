@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from seesay.catalogue.weights import calibration_of, tuned_table
 from seesay.errors import SeesayError
-from seesay.library.ranking.calibration import is_likely
+from seesay.library.ranking.calibration import LEAST_LIKELY
 from seesay.verbs.inputs import Images, NamedImage, read_usable, refuse
 from seesay.verbs.loading import answering_model, name_of
 from seesay.verbs.results import Bars, Drawn, lines, no_bars, picture_html, table_html
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from seesay.runtime.protocol import Answering
 
 
+HALF = 0.5
+"""Below this an identifier takes it for likelier that a description does not fit."""
+
+
 @dataclass(frozen=True, slots=True)
 class IdentifiedImage:
     """An image and how probable it is.
@@ -26,9 +30,9 @@ class IdentifiedImage:
     Attributes:
         image: The image that was given.
         choice: Probability that the description was written for this one of the images.
-        match: The share of people who would say that the description fits this image, which is looked at alone. For
-            weights that were not calibrated by people: the probability, where half of all pairs match; None where the
-            model compares images and gives no such probability.
+        match: That the description fits this image, which is looked at alone. Of an identifier the probability, as if
+            it were written for every second image; of an embedding the share of people who would say so, None where
+            that has not been measured.
     """
 
     image: NamedImage
@@ -64,6 +68,7 @@ class Identification(Drawn):
     nothing_known: bool
     _method: str = field(compare=False)
     _explained: "Answering" = field(compare=False)
+    _least: float = field(default=HALF, compare=False)
 
     @property
     def best(self) -> IdentifiedImage:
@@ -72,8 +77,8 @@ class Identification(Drawn):
 
     @property
     def is_none(self) -> bool:
-        """Whether the description is likely to fit none of the images."""
-        return self.nothing_known or (self.best.match is not None and not is_likely(self.best.match))
+        """Whether the description probably fits none of the images."""
+        return self.nothing_known or (self.best.match is not None and self.best.match < self._least)
 
     def __len__(self) -> int:
         return len(self.images)
@@ -193,7 +198,7 @@ def identify(
         if not skip_unusable or not seen.images:
             refuse(seen.failures)
         logits = identifier.score(identifier.encode_images(seen.all()), identifier.encode_texts([reading.text]))[:, 0]
-        curve = calibration_of(identifier.weights)
+        curve = calibration_of(identifier.weights) if compares else None
         calibration = (1.0, 0.0, _choice_temperature(identifier)) if compares else identifier.calibration
         choice = choice_probability(calibration, logits)
         words = content_words(reading.text)
@@ -216,6 +221,7 @@ def identify(
         reading.is_lost,
         explainer.name,
         explained,
+        HALF if curve is None else LEAST_LIKELY,
     )
 
 

@@ -9,7 +9,7 @@ from tables.reading import RESULTS, dated, ensemble_figures, result, table
 def calibration() -> str:
     found = result("calibration")
     now = found["judged"]["search"]
-    before = found["judged"]["search, fitted to describers' words"]
+    before = found["judged"]["match, fitted to describers' words"]
     rows: list[list[object]] = [
         [
             f"{100 * row['from']:.0f} – {100 * row['to']:.0f} %",
@@ -74,6 +74,22 @@ def searches() -> str:
     header = ["kind of query", *(f"`{name}`, photos {found['photos']}" for name, found in sets.items())]
     commands = "` and `".join(f"python -m benchmarks.quality.searches {name}" for name in sets)
     return dated(table(header, rows), next(iter(sets.values())), commands)
+
+
+def trials() -> str:
+    """Which of two sentences is about a photo, where they differ in one word."""
+    reports = [json.loads(path.read_text()) for path in sorted((RESULTS / "trials").glob("*.json"))]
+    kinds = reports[0]["trials"]["n"]
+    rows: list[list[object]] = [
+        [
+            f"`{report['model']['name']}`",
+            f"{report['data']['name']}/{report['data']['split']}",
+            *(f"{report['trials'][kind]:.1f} %" for kind in (*kinds, "all")),
+        ]
+        for report in reports
+    ]
+    commands = "` and `".join(report["command"] for report in reports)
+    return dated(table(["weights", "data", *kinds, "all"], rows), reports[0], commands)
 
 
 def library_hubness() -> str:
@@ -190,6 +206,6 @@ def cascade() -> str:
 
 
 TABLES = (
-    calibration, calibration_phrases, calibration_commands, searches, library_hubness, later_stages,
+    calibration, calibration_phrases, calibration_commands, searches, trials, library_hubness, later_stages,
     library_indexing, library_queries, search, cascade,
 )  # fmt: skip
