@@ -1,9 +1,8 @@
 """The steps of `seesay tune`: each reads a dev split and chooses one table of trained weights."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,34 +12,26 @@ from seesay.captioning.bank import read_bank
 from seesay.catalogue.ensembles import Scored, read_ensemble
 from seesay.catalogue.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.data import Collection, entities
-from seesay.data.examples import Examples
 from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.grounding.tuned import grounding_of
-from seesay.images.extraction import features_of
 from seesay.models.aligner import load_aligner
-from seesay.models.base import Matcher
 from seesay.models.declared import LATER_STAGES
 from seesay.models.ensemble import scored_by
-from seesay.models.eye_ear import EyeEar
-from seesay.models.hubness import HUBNESS
-from seesay.models.pretrained import load, load_captioner, save
+from seesay.models.pretrained import load, load_captioner
 from seesay.models.registry import family_class
-from seesay.scoring import encode_all, score_all
+from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
-from seesay.training.finishing import calibration, captions, cascade, choice, doubt, grounding, tags, vectors
+from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, tags
+from seesay.training.finishing.embeddings import SPLIT, examples_of, propose_choice, propose_hubness, propose_vectors
 from seesay.training.finishing.ensemble import choose_weights_on
-from seesay.training.finishing.hubness import choose_hubness
 from seesay.training.finishing.requests import JOINED, Proposal, Request
 from seesay.training.finishing.scores import Scores, best, read_blend, score_pairs, score_stages, score_texts, tag_gains
 
-SPLIT = "dev"
 MAX_LENGTH = 20
 """Words at which captions are cut, where the weights have not said otherwise."""
 N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
-BESIDE = "vse"
-"""The second embedding of an eye, unless its configuration names another."""
 N_FITTED = 300
 """Dev images whose phrases or captions doubt is fitted to; it is measured on a third as many others."""
 FIT = "fit"
@@ -59,21 +50,6 @@ def steps_for(weights: Weights) -> list[str]:
         return ["ensemble"]
     able = family_class(weights.about["family"]).tuning_steps()
     return [step for step in PROPOSERS if step in able]
-
-
-def propose_hubness(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection(weights, "hubness")
-    model = load(weights.folder)
-    learned, dev = (_examples(model, collection.split(split)) for split in ("train", SPLIT))
-    images, texts = encode_all(model, dev)
-    found = choose_hubness(
-        encode_all(model, learned), (images, texts), dev.image_of, model.temperature, request.n_centres
-    )
-    figures = {"Sum": round(found.sum_without, 2), "Sum, corrected for hubness": round(found.sum_with, 2)}
-    return Proposal(
-        "hubness", found.to_table(), collection.name, figures=figures,
-        save=lambda folder: found.hubness.write(folder / HUBNESS),
-    )  # fmt: skip
 
 
 def propose_cascade(weights: Weights, request: Request) -> Proposal:
@@ -148,24 +124,10 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
     )  # fmt: skip
 
 
-def propose_choice(weights: Weights, request: Request) -> Proposal:
-    collections = request.collections(weights, "choice", ("flickr8k", "coco-all", "iapr"))
-    model = load(weights.folder)
-    drawn = {}
-    for collection in collections:
-        dev = _examples(model, collection.split(SPLIT))
-        drawn[collection.name] = choice.trial_scores(score_all(model, dev).numpy(), dev.image_of)
-    temperature = round(choice.fit_choice(list(drawn.values())), 5)
-    errors = {name: round(choice.choice_error(logits, temperature), 2) for name, logits in drawn.items()}
-    return Proposal(
-        "choice", {"temperature": temperature}, JOINED.join(drawn), figures={"calibration error in percent": errors}
-    )
-
-
 def propose_captions(weights: Weights, request: Request) -> Proposal:
     collection = request.collection(weights, "captioning")
     model = load_captioner(weights.folder)
-    dev = _examples(model, collection.split(SPLIT))
+    dev = examples_of(model, collection.split(SPLIT))
     max_length = int(weights.about.get("captioning", {}).get("max_length", MAX_LENGTH))
 
     def tell(row: captions.Row) -> None:
@@ -209,7 +171,7 @@ def _boxed(weights: Weights, request: Request, section: str) -> Collection:
 def propose_confidence(weights: Weights, request: Request) -> Proposal:
     model = load_captioner(weights.folder)
     dev = request.collection(weights, "confidence").split(SPLIT).with_images()
-    answers, others = (doubt.gather_captions(model, _examples(model, part)) for part in _fitted_and_others(dev))
+    answers, others = (doubt.gather_captions(model, examples_of(model, part)) for part in _fitted_and_others(dev))
     found = doubt.fit_doubt(answers)
     figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
     return Proposal("confidence", found.to_table(), dev.name, figures=figures)
@@ -249,46 +211,12 @@ def propose_ensemble(weights: Weights, request: Request) -> Proposal:
     for name in names:
         model = load(name)
         for split, own in zip(splits, found, strict=True):
-            own.append(scored_by(model, *encode_all(model, _examples(model, split))))
+            own.append(scored_by(model, *encode_all(model, examples_of(model, split))))
         request.tell(f"scores of {name} are there")
     owners = [np.repeat(np.arange(len(each)), [len(item.sentences) for item in each.items]) for each in splits]
     where = JOINED.join(f"{each.name}/{SPLIT}" for each in splits)
     chosen = choose_weights_on(names, list(zip(found, owners, strict=True)), where)
     return Proposal("members", chosen.about(weights.name)["members"], JOINED.join(e.name for e in splits), names)
-
-
-def _examples(model: Matcher, collection: Collection) -> Examples:
-    collection = collection.with_images()
-    return Examples.of(collection, features_of(collection.images, model.feature_spec, model.outputs))
-
-
-def propose_vectors(weights: Weights, request: Request) -> Proposal:
-    collections = request.collections(weights, "vectors", ("flickr8k", "coco-all", "iapr"))
-    model = load(weights.folder)
-    assert isinstance(model, EyeEar)
-    beside = load(model.config.beside or BESIDE)
-    alone = vectors.alone(model, beside.feature_spec)
-    devs = []
-    for collection in collections:
-        examples = [_examples(each, collection.split(SPLIT)) for each in (alone, beside)]
-        devs.append(
-            vectors.Dev(collection.name, encode_all(alone, examples[0]), encode_all(beside, examples[1]),
-                        examples[0].image_of)
-        )  # fmt: skip
-        request.tell(f"vectors of {collection.name} are there")
-    made, figures = vectors.put_together(alone, beside, devs, vectors.draw_bank(collections))
-    table = {key: getattr(made.config, key) for key in ("beside_weight", "hub_weight", "hub_mean")}
-    names = JOINED.join(collection.name for collection in collections)
-    # Weights that have these vectors already stay as they are, with all that was chosen for and measured of them.
-    same = model.bank is not None and table == {key: getattr(model.config, key) for key in table}
-    save_made = None if same else partial(_save_again, model=made, about=weights.about)
-    return Proposal("vectors", table, names, (made.config.beside,), figures, save_made)
-
-
-def _save_again(folder: Path, model: Matcher, about: Mapping[str, Any]) -> None:
-    """Write changed weights over their own folder; what was chosen for or measured of them before does not fit."""
-    kept = ("name", "data", "recipe", "recipe_fingerprint", "seed", "epochs", "trained", "versions")
-    save(folder, model, {key: about[key] for key in kept if key in about})
 
 
 PROPOSERS: dict[str, Callable[[Weights, Request], Proposal]] = {
