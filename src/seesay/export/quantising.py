@@ -1,10 +1,9 @@
 """A network in whole numbers of 8 bits: half the time and half the file, at a price that is recorded.
 
-Weights are rounded channel by channel, activations by the range that they have on real photos: with a hundred of them
-vectors turn by five degrees, with eight by twice that, as ranges are then cut too short. The first convolution, whose
-32 channels see the pixels themselves, and the classifier stay as they are; leaving out the depthwise convolutions, too,
-is slower and no better. Nothing is learned again after the rounding: whoever ships such a network measures what that
-costs first (`python -m benchmarks.quality.rounding`).
+Weights are rounded channel by channel, after batch norms have become part of them, activations by the range that they
+have on real photos. The first convolution, whose 32 channels see the pixels themselves, and the classifier stay as they
+are; leaving out the depthwise convolutions, too, is slower and no better. Nothing is learned again after the rounding,
+so vectors turn by some degrees: `python -m benchmarks.quality.rounding` measures what that costs.
 """
 
 import logging

@@ -185,8 +185,8 @@ class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, heads: int) -> Tensor:
         n, length, dim = query.shape
-        parts = (part.view(n, length, heads, -1).transpose(1, 2) for part in (query, key, value))
-        attended = F.scaled_dot_product_attention(*parts, attn_mask=mask.bool()[:, None, None, :])
+        q, k, v = (part.view(n, length, heads, -1).transpose(1, 2) for part in (query, key, value))
+        attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.bool()[:, None, None, :])
         return attended.transpose(1, 2).reshape(n, length, dim)
 
     @staticmethod

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class TreeReader:
         below: list[NDArray[np.float32]] = [np.zeros((1, left.shape[1]), np.float32), left]
         found = [states]
         for children, nouns in zip(levels.children, levels.nouns, strict=True):
-            given = {"below": np.concatenate(below), "children": children, "nouns": nouns}
+            given: dict[str, NDArray[Any]] = {"below": np.concatenate(below), "children": children, "nouns": nouns}
             states, left = self.graphs.open("level")(given)
             found.append(states)
             below.append(left)
