@@ -170,7 +170,7 @@ def make_scenarios(root: Path, n_photos: int) -> dict[str, Scenario]:
     recipe.write_text(
         f'name = "colours"\nmodel = "vse"\n[config]\ndim = 16\nword_dim = 8\n[features]\n'
         f'backbone = "efficientnet-lite0"\nsize = 64\n[data]\nmin_count = 1\ntrain = [{{source = "{root}/colours"}}]\n'
-        f'dev = {{source = "{root}/colours"}}\n[optimiser]\nrate = 0.02\n[batches]\nsize = 8\n[stop]\nepochs = 60\n'
+        f'dev = {{source = "{root}/colours"}}\n[optimiser]\nrate = 0.02\n[batches]\nsize = 8\n[stop]\nepochs = 20\n'
     )
     trained = root / "trained"
 

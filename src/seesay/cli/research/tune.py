@@ -105,7 +105,8 @@ def tune(
     if report is not None:
         require_free(report, Path(weights) / "config.json", *(data or ()), overwrite=overwrite)
     if output is not None:
-        check_result_folder(output, holds=["config.json", "model.safetensors"], overwrite=overwrite)
+        begins = ["vocabulary.json", "card.md"]
+        check_result_folder(output, holds=["config.json", "model.safetensors"], begins=begins, overwrite=overwrite)
     steps = _choose_steps(weights, only or [], members)
     if "prune" in steps:
         _prune(weights, steps, min_count, output, dry_run, as_json)
