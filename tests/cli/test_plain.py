@@ -20,8 +20,6 @@ PLAINLY = (
     "match a.jpg sentence other -m vse --json",
     "caption a.jpg b.jpg",
     "words dog cat --json",
-    "models",
-    "models --json",
     "index folder other",
     "explain a.jpg sentence",
 )
@@ -75,6 +73,6 @@ def test_what_is_not_is_left_to_typer(line: str) -> None:
 @pytest.mark.parametrize("name", PLAIN)
 def test_every_command_that_may_be_called_at_once_is_declared_plainly(name: str) -> None:
     module = import_module(f"seesay.cli.use.{name}")
-    words = ["a", "b"] if name != "models" else []
+    words = ["a", "b"]
     one = read_plainly(getattr(module, name), words[:1])
     assert one is not None or read_plainly(getattr(module, name), words) is not None

@@ -22,7 +22,7 @@ from seesay.errors import SeesayError
 from seesay.system import ranges
 from seesay.system.extras import extra_of, missing_parts
 
-PLAIN = ("caption", "describe", "explain", "index", "match", "models", "search", "words")
+PLAIN = ("caption", "describe", "explain", "index", "match", "search", "words")
 """Commands that may be called at once: `seesay.cli.use.NAME.NAME`."""
 ONE_THREAD = (*PLAIN, "demo", "ground", "identify", "library", "neighbours", "regions", "serve")
 """Commands whose products are of a few hundred vectors, which take longer to share among threads than to compute.
