@@ -114,7 +114,9 @@ class TestAttention:
 def test_an_unknown_method_is_answered_with_the_list(seesay: Run, photo: Path) -> None:
     finished = seesay("explain", photo, "a red picture", "--method", "gaze")
     assert (finished.code, finished.out) == (2, "")
-    assert "there is no explainer 'gaze'\n  allowed: alignment, attention, contrastive, excitation" in finished.err
+    assert (
+        "there is no explainer 'gaze'\n  allowed: alignment, attention, contrastive, crops, excitation" in finished.err
+    )
     assert "try: --method alignment" in finished.err
 
 

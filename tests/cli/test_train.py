@@ -108,7 +108,7 @@ def test_another_recipe_does_not_go_on_in_the_same_folder_unless_it_begins_anew(
         ("sead=1", "there is no key 'sead'; did you mean 'seed'?"),
         ("optimiser.rate=-1", "optimiser.rate cannot be -1"),
         ("config.encoder=transformer", "config.encoder is 'transformer'\n  allowed: mean, gru, lstm"),
-        ("model=clip", "there is no model family 'clip'"),
+        ("model=blip", "there is no model family 'blip'"),
         ("stop.metric=accuracy", "stop.metric is 'accuracy', which evaluation does not give\n  allowed: sum, i2t_r1"),
         ("seed", "cannot read the override 'seed'"),
         ("data.dev.source=absent", "there is no"),

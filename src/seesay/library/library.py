@@ -84,13 +84,6 @@ class Library:
         stages = {stage.stage: stage.fingerprint for stage in self.stages}
         self.store.start(self.encoder.fingerprint, stages, only_if_empty=only_if_empty)
 
-    def prepare(self, folders: Sequence[Folder] = ()) -> None:
-        """Where it is still empty, take vectors of this model from here on, and look through these folders."""
-        with self.store.writing():
-            self._start(only_if_empty=True)
-            if not self.store.folders():
-                self.store.set_folders(folders)
-
     def folders(self) -> list[Folder]:
         """The indexed folders."""
         return self.store.folders()

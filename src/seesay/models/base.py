@@ -89,9 +89,6 @@ class Matcher(nn.Module, Declared, ABC):
     def share_from(self, source: str) -> None:
         """Fill the parts that are shared with the weights `source`."""
 
-    def save_extras(self, folder: Path) -> None:
-        """Write what goes into a weights folder besides what its learning task writes; for most, nothing."""
-
     @property
     def can_score(self) -> bool:
         """Whether `score` has an answer, which a language model without images has not."""

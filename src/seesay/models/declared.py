@@ -1,6 +1,7 @@
 """What a model family says about itself, on its class: nothing elsewhere asks for a model's name."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from seesay.text.tokenizer import Tokenizer
@@ -66,6 +67,9 @@ class Declared:
     def tokenizer_for(cls, config: Any) -> Tokenizer | None:
         """The tokenizer of a model of this configuration where it is not made from the training sentences."""
         return None
+
+    def save_extras(self, folder: Path) -> None:
+        """Write what goes into a weights folder besides what its learning task writes; for most, nothing."""
 
     @classmethod
     def tokenizer_from(cls, config: Any, sentences: Sequence[str]) -> Tokenizer | None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from seesay.catalogue.digests import digest_of
 from seesay.catalogue.weights import Weights, find, weights_digest
 from seesay.errors import SeesayError
+from seesay.runtime.computed import Computed, open_computed
 from seesay.runtime.graph_file import Stored, read_graph_file
 from seesay.runtime.tensors import Place, map_tensor, read_places
 from seesay.system.reading import open_regular, parse_json, read_text
@@ -42,7 +43,7 @@ Arrays = Mapping[str, NDArray[Any]]
 class Session:
     """An opened graph."""
 
-    session: "onnxruntime.InferenceSession | None"
+    session: "onnxruntime.InferenceSession"
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     path: Path
@@ -55,7 +56,6 @@ class Session:
         """
         if absent := [name for name in self.inputs if name not in arrays]:
             raise SeesayError(f"the graph {self.path} asks for {', '.join(absent)}", allowed=arrays)
-        assert self.session is not None
         try:
             found: list[NDArray[Any]] = self.session.run(None, {name: arrays[name] for name in self.inputs})
         except Exception as error:  # as where it is opened
@@ -79,7 +79,7 @@ class GraphFolder:
         self.export = f"seesay export {name}"
         self.folder, self.threads = self.weights.folder, threads
         self.origin = self.folder / "config.json"
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, Session | Computed] = {}
         self._sources: dict[str, dict[str, Place]] = {}
         if not isinstance(self.weights.about.get("graphs"), dict):
             raise SeesayError(
@@ -115,7 +115,7 @@ class GraphFolder:
             raise SeesayError(f"{self.folder / WEIGHTS} has no tensor {name!r}", allowed=self.places)
         return np.asarray(map_tensor(self.folder / WEIGHTS, self.places[name]), np.float32)
 
-    def open(self, graph: str) -> Session:
+    def open(self, graph: str) -> Session | Computed:
         """A graph, checked and opened once.
 
         Raises:
@@ -134,10 +134,8 @@ class GraphFolder:
             self._sessions[graph] = open_session(path, self.threads, shared)
         return self._sessions[graph]
 
-    def _open_published(self, entry: Mapping[str, Any]) -> Session:
+    def _open_published(self, entry: Mapping[str, Any]) -> Computed:
         """A graph of somebody else's, or what a pair of such needs none for."""
-        from seesay.runtime.pairs import open_computed
-
         path = inside(self.folder, str(entry["file"]), self.origin) if "file" in entry else None
         if path is not None and digest_of(path, path.stat()) != entry.get("digest"):
             raise SeesayError(f"the graph {path} is not the one that was added", hint="seesay models add FOLDER")

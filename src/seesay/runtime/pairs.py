@@ -4,7 +4,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,47 +13,15 @@ from safetensors.numpy import save_file
 
 from seesay.catalogue.weights import FORMAT
 from seesay.errors import SeesayError
-from seesay.runtime.folder import WEIGHTS, Arrays, Session, file_digest
+from seesay.runtime.computed import INNER, UNIT
+from seesay.runtime.folder import WEIGHTS, file_digest
 from seesay.runtime.graph_file import read_graph_file
 from seesay.text.pieces import Pieces
 from seesay.towers.looking import Candidate
-from seesay.towers.pair import VisionGraph, check_pair, open_run, run_text, run_vision, unit
+from seesay.towers.pair import VisionGraph, check_pair, open_run, run_text, run_vision
 
 SCALE = 100.0
 """What cosines were multiplied by in the loss, about: neither file says so. That of OpenAI's CLIP."""
-UNIT, INNER = "unit", "inner"
-"""What is no graph of a pair, and needs none: vectors of unit length, and their inner products."""
-
-
-@dataclass(frozen=True)
-class Computed(Session):
-    """What answers as a graph does."""
-
-    run: Callable[[Arrays], list[Any]]
-
-    def __call__(self, arrays: Arrays) -> list[Any]:
-        return self.run(arrays)
-
-
-def open_computed(path: Path | None, how: Any, threads: int) -> Session:
-    """What stands for a graph of a pair: a published one, or what needs none.
-
-    Raises:
-        SeesayError: The table says something else.
-    """
-    nowhere = Path()
-    if how == UNIT:
-        return Computed(None, ("pooled",), ("images",), nowhere, lambda arrays: [unit(arrays["pooled"])])
-    if how == INNER:
-        both = ("images", "texts")
-        return Computed(None, both, ("scores",), nowhere, lambda arrays: [arrays["images"] @ arrays["texts"].T])
-    if path is None or not isinstance(how, Mapping) or not isinstance(how.get("output"), str):
-        raise SeesayError(f"a published graph is described by {str(how)[:80]!r}", allowed=f"{UNIT}, {INNER}, a table")
-    session, output = open_run(path, threads), how["output"]
-    return Computed(
-        session, ("subwords", "mask"), ("texts",), path,
-        lambda arrays: [run_text(session, output, arrays["subwords"], arrays["mask"])],
-    )  # fmt: skip
 
 
 def add_pair(candidate: Candidate, files: tuple[Path, Path], target: Path, tell: Callable[[str], None]) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from seesay.library.encoder import Encoder
+    from seesay.library.types import Folder
 
 N_TIMED = 4
 """Photos by which it is found out how long one takes."""
@@ -76,13 +77,22 @@ def use_model(model: str | Path, library: Path | str | None = None) -> Switched:
     is_first = made_with is None or made_with.model == own.model
     place = use_index(base, None if is_first else index_name(own))
     with Library(place, model=model) as opened:
-        opened.prepare(folders)
+        _prepare(opened, folders)
         missing = digests - set(opened.store.digests())
         cascade = Cascade(own.model)
         n_numbers = own.dim + sum(stage.fingerprint.dim for stage in cascade.stages)
     return Switched(
         own.model, place, len(digests), len(missing), _seconds(encoder, len(missing)), 2 * n_numbers * len(digests)
     )
+
+
+def _prepare(opened: Library, folders: "Sequence[Folder]") -> None:
+    """Where a library is still empty, let it take vectors of its model from here on, and look through these folders."""
+    stages = {stage.stage: stage.fingerprint for stage in opened.stages}
+    with opened.store.writing():
+        opened.store.start(opened.encoder.fingerprint, stages, only_if_empty=True)
+        if not opened.store.folders():
+            opened.store.set_folders(folders)
 
 
 def models_of(library: Path | str | None = None) -> list[tuple[str, Path, int, bool]]:
