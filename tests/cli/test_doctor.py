@@ -59,8 +59,17 @@ def test_graphs_and_networks_are_part_of_a_release(packaged: Path) -> None:
     (packaged / "network/network.onnx").write_bytes(b"another")
     assert states(packaged) == {"network": "changed", "small": "changed"}
     graph.unlink()
-    (packaged / "network/network.onnx").unlink()
+    shutil.rmtree(packaged / "network")
     assert states(packaged) == {"network": "missing", "small": "missing"}
+
+
+def test_a_network_that_is_made_of_others_is_part_of_a_release(packaged: Path) -> None:
+    (packaged / "halves").mkdir()
+    (packaged / "halves/network.json").write_text('{"upper": "small"}')
+    health.write_digests(packaged)
+    assert states(packaged) == {"halves": "ok", "small": "ok"}
+    (packaged / "halves/network.json").write_text('{"upper": "other"}')
+    assert states(packaged) == {"halves": "changed", "small": "ok"}
 
 
 def test_own_weights_are_no_problem(packaged: Path) -> None:

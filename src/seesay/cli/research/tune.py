@@ -99,8 +99,9 @@ def tune(
     from seesay.catalogue.weights import find
     from seesay.system.files import replace_atomically
     from seesay.system.results import MARK, check_result_folder
+    from seesay.training.finishing.embeddings import SPLIT
     from seesay.training.finishing.recording import compare, record
-    from seesay.training.finishing.steps import NEED_BOXES, PROPOSERS, SPLIT
+    from seesay.training.finishing.steps import NEED_BOXES, PROPOSERS
 
     if report is not None:
         require_free(report, Path(weights) / "config.json", *(data or ()), overwrite=overwrite)
