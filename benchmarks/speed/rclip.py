@@ -167,10 +167,10 @@ def main() -> None:
                 "seesay query": ([*own, "search", QUERY, str(photos), "--no-index"], ours),
                 "rclip query": ([rclip, "--no-indexing", QUERY], {"RCLIP_DATADIR": str(theirs)}),
             }
-            for part in (turns, asked, asked, asked):
-                names = list(part) if number % 2 == 0 else list(part)[::-1]
-                for name in names:
-                    rounds[name].append(measured(part[name][0], photos, part[name][1]))
+            for both in (turns, asked, asked, asked):
+                for name in list(both) if number % 2 == 0 else list(both)[::-1]:
+                    command, environment = both[name]
+                    rounds[name].append(measured(command, photos, environment))
             shutil.rmtree(library)
     result = {what: compare(rounds, what) for what in ("index", "query")}
     record(

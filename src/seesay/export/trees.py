@@ -68,14 +68,14 @@ def tree_graphs(model: HMLSTM, images: Tensor) -> list[Graph]:
 
 def _settle(tree: TreeLSTM, sums: Tensor, carried: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """h and c of nodes, of what they have gathered: Eqs. 5-8."""
-    i, o, u = sums.split(tree.dim, 1)
+    i, o, u = torch.split(sums, tree.dim, 1)
     c = i.sigmoid() * u.tanh() if carried is None else carried + i.sigmoid() * u.tanh()
     return o.sigmoid() * c.tanh(), c
 
 
 def _leave(tree: TreeLSTM, U: Tensor, h: Tensor, c: Tensor) -> Tensor:
     """What nodes leave for their parents, U_{i,o,u} h and f ⊙ c: Eqs. 3, 4."""
-    gates, forget = (h @ U.t()).split([3 * tree.dim, tree.dim], 1)
+    gates, forget = torch.split(h @ U.t(), [3 * tree.dim, tree.dim], 1)
     return torch.cat([gates, (forget + tree.b_f).sigmoid() * c], 1)
 
 

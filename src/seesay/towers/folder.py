@@ -13,8 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-
 from seesay.errors import SeesayError
 from seesay.system.reading import open_regular, parse_json, read_text
 
@@ -158,6 +156,8 @@ def _shards(folder: Path) -> tuple[Path, ...]:
 def _read_header(path: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Names and shapes of a safetensors file, of which the header alone is read."""
     refuse_pointer(path)
+    from safetensors import SafetensorError, safe_open  # which networks of our own do without
+
     try:
         with safe_open(path, "numpy") as file:
             for name in file.keys():  # noqa: SIM118 - no dictionary
