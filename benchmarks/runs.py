@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from seesay.catalogue.ensembles import Scored
 from seesay.data import Collection
 from seesay.evaluation.ensembles import score_members
 from seesay.evaluation.protocols import EvaluationSet
 from seesay.images.backbones import file_digest
 from seesay.models.base import Weights
-from seesay.models.ensemble import Scored
 from seesay.models.hubness import find_hubness
 from seesay.models.pretrained import find
 from seesay.training.recipe import Recipe

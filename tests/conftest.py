@@ -236,7 +236,7 @@ def name_colours(sentences: Iterable[str]) -> list["Tree"]:
 def phrases_run(halves: Path, colours_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished run of HM-LSTM on the same halves; use it with `colours_named`."""
     from seesay.export.exporting import export_weights
-    from seesay.models import _readings
+    from seesay.text import readings as _readings
     from seesay.training.recipe import Recipe
     from seesay.training.run import run_recipe
 
@@ -265,7 +265,7 @@ def phrases_run(halves: Path, colours_cache: Path, tmp_path_factory: pytest.Temp
 @pytest.fixture
 def colours_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let trees be read as the run `phrases_run` has read them."""
-    monkeypatch.setattr("seesay.models._readings.parse", name_colours)
+    monkeypatch.setattr("seesay.text.readings.parse", name_colours)
     monkeypatch.setattr("seesay.grounding.phrases.parse", name_colours)
 
 

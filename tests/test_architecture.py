@@ -1,5 +1,6 @@
 """The shape of the source: rooms, their sizes, and who imports whom."""
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -52,6 +53,17 @@ def test_evaluation_does_not_import_training(architecture: ModuleType) -> None:
     edges = architecture.room_edges()
     assert ("evaluation", "training") not in edges
     assert ("training", "evaluation") not in edges
+
+
+def test_the_walks_lead_through_files_that_are_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    walks = re.findall(r"```\n(.*?)```", page.partition("## Walks")[2], re.DOTALL)
+    named = {name for walk in walks for name in re.findall(r"\b[a-z_]+(?:/[a-z_]+)+(?![a-z_/X…])", walk)}
+    assert len(walks) == 5
+    assert len(named) > 40
+    rooms = (SOURCE, SOURCE / "library", SOURCE / "evaluation")
+    found = {name for name in named for room in rooms if (room / name).is_dir() or (room / f"{name}.py").is_file()}
+    assert named - found == set()
 
 
 def test_the_picture_of_the_imports_is_up_to_date(architecture: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:

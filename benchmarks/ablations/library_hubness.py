@@ -184,7 +184,7 @@ def main() -> None:
     model = load(arguments.weights)
     assert isinstance(model, EyeEar)
     dev = encode(model, COLLECTIONS, "dev")
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, settings, score in methods():
         found = {library: own.recall(score(own)) for library, own in dev.items()}
         rows.append({"method": name, "settings": settings, "found": found})

@@ -28,14 +28,15 @@ from seesay.catalogue.weights import calibration_of, find
 from seesay.data.collection import Collection
 from seesay.library import Library
 from seesay.library.ranking.calibration import WORDS
+from seesay.library.ranking.query import read_sentence
 from seesay.models.pretrained import load
 from seesay.settings.calibration import MOST_IN_A_PHRASE, Calibration
 from seesay.text.function_words import content_words
 from seesay.training.finishing.calibration import Queries, gather_queries, judge, read_part
-from seesay.training.finishing.scores import score_texts
+from seesay.training.finishing.scores import score_pairs
 
 BINS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
-N_PHRASES = 500
+N_PHRASES = 300
 BEFORE = Calibration(6.739, 3.0245, -2.8441, -2.0978, 0.8)
 """The curve of `eye` that was fitted on dev to whether describers say every word, which is not whether a photo fits."""
 Floats = NDArray[np.float64]
@@ -44,26 +45,34 @@ Floats = NDArray[np.float64]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--identifier", default="identifier")
+    parser.add_argument("--library", type=Path, help="where the library of the test photos is kept for another time")
     arguments = parse_arguments(parser, "calibration")
     flickr8k = data.load("flickr8k")
     constant = float(read_part(data.locate("judgements"), flickr8k, "fit")[0].mean())
     yes, photos, texts, pairs = read_part(data.locate("judgements"), flickr8k, "report")
     test = flickr8k.split("test")
-    phrases = gather_queries(test, data.load("flickr30k_entities"), content_words).of_phrases()
-    with library_of(test) as library:
+    with library_of(test, arguments.library) as library:
+        phrases = gather_queries(
+            test,
+            data.load("flickr30k_entities"),
+            content_words,
+            lambda text: read_sentence(library.encoder, text).rarest,
+        ).of_phrases()
         model = library.encoder.fingerprint.model
         places = [[item.name for item in test.items].index(item.name) for item in photos.items]
         found = {"search": search_all(library, texts, len(test))[:, places][pairs]}
-        asked = [place for place, n in enumerate(phrases.n_words) if n <= MOST_IN_A_PHRASE][:N_PHRASES]
+        asked = list(range(min(N_PHRASES, len(phrases.texts))))
         shown = search_all(library, [phrases.texts[place] for place in asked], len(test))
-        library.encoder.__dict__["calibration"] = BEFORE  # as if the weights had it
-        found["search, fitted to describers' words"] = search_all(library, texts, len(test))[:, places][pairs]
     n_words = np.array([len(content_words(texts[row])) for row in pairs[0]])
     for command, name in (("match", model), ("identify", arguments.identifier)):
         curve = calibration_of(find(name))
         if curve is not None:
-            scores = score_texts(load(name), photos, texts)[pairs]
-            found[command] = curve.probability(scores, n_words)
+            matcher = load(name)
+            rarest = np.array([min(map(matcher.caption_words.count, content_words(text))) for text in texts])[pairs[0]]
+            scores = score_pairs(matcher, photos, texts, pairs)
+            found[command] = curve.probability(scores, n_words, rarest)
+            if command == "match":
+                found[f"{command}, fitted to describers' words"] = BEFORE.probability(scores, n_words)
     judged = {name: {**judge(own, yes, constant), "reliability": reliability(own, yes)} for name, own in found.items()}
     for name, row in judged.items():
         print(name, row)
@@ -77,14 +86,18 @@ def main() -> None:
 
 
 @contextmanager
-def library_of(collection: Collection) -> Iterator[Library]:
-    """A library of photos, each under its place in the collection."""
+def library_of(collection: Collection, place: Path | None) -> Iterator[Library]:
+    """A library of photos, each under its place in the collection; one that is there already is taken as it is."""
+    if place is not None and place.exists():
+        with Library(place) as library:
+            yield library
+        return
     with TemporaryDirectory() as temporary:
         folder = Path(temporary) / "photos"
         folder.mkdir()
-        for place, path in enumerate(collection.images):
-            (folder / f"{place}{path.suffix}").symlink_to(path.resolve())
-        with Library(Path(temporary) / "library") as library:
+        for number, path in enumerate(collection.images):
+            (folder / f"{number}{path.suffix}").symlink_to(path.resolve())
+        with Library(place or Path(temporary) / "library") as library:
             library.index(folder)
             yield library
 
@@ -137,7 +150,7 @@ def judge_phrases(shown: Floats, phrases: Queries, asked: Sequence[int]) -> Mapp
         total = sum(row["pairs"] for row in bins)
         told[f"{n} content word{'s' if n > 1 else ''}"] = {
             "queries": int(own.sum()),
-            "c": round(float(mentioned[own][0]), 4),
+            "c": round(float(mentioned[own].mean()), 4),
             "calibration error": round(
                 sum(row["pairs"] * abs(row["predicted"] - row["observed"]) for row in bins) / total, 4
             ),

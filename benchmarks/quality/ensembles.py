@@ -15,10 +15,10 @@ from typing import Any
 from benchmarks.recording import parse_arguments, record
 from benchmarks.runs import score_once
 from seesay import data
+from seesay.catalogue.ensembles import Ensemble, Scored
 from seesay.catalogue.weights import find
 from seesay.data import Collection
 from seesay.metrics.retrieval import retrieval_report
-from seesay.models.ensemble import Ensemble, Scored
 from seesay.training.finishing.ensemble import choose_weights
 
 FLICKR8K = tuple(

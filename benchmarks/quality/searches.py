@@ -20,6 +20,7 @@ only to be looked at where it finds other photos. The rule, fixed before looking
 import argparse
 import csv
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,6 +35,7 @@ SETS = {"audit": 0, "other": 300}
 """The first of the test photos that each set of queries is asked of."""
 N_PHOTOS = 300
 AT = 5
+BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 1.01)
 ROWS = 10
 """Queries on a sheet."""
 
@@ -63,7 +65,7 @@ def main() -> None:
     first = SETS[arguments.set]
     record(
         arguments, ("numpy",), set=arguments.set, model=answers[0].model, data="flickr8k/test",
-        photos=f"{first + 1} to {first + N_PHOTOS}", at=AT, by_kind=kinds, queries=rows,
+        photos=f"{first + 1} to {first + N_PHOTOS}", at=AT, by_kind=kinds, reliability=reliability(rows), queries=rows,
     )  # fmt: skip
 
 
@@ -98,8 +100,8 @@ def draw(folder: Path, name: str, answers: Sequence[SearchResults]) -> None:
         for answer in some:
             found = [Cell(paths[r.path.name], "", say_score(r).strip()) for r in answer]
             cells += found + [Cell()] * (AT - len(found))
-        sheet = draw_sheet(cells, AT, row_labels=[answer.query for answer in some], width=200)
-        save_picture(sheet, folder / f"{name}-{start // ROWS}.jpg")
+        sheet = draw_sheet(cells, AT, row_labels=[answer.query for answer in some], width=150)
+        save_picture(sheet, folder / f"{name}-{start // ROWS}.png")
 
 
 def tell(kind: str, answer: SearchResults, judged: dict[tuple[str, str], int]) -> dict[str, Any]:
@@ -123,6 +125,18 @@ def by_kind(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         own["likely that fit"] += sum(likely)
         own["empty"] += not row["found"]
     return kinds
+
+
+def reliability(rows: Sequence[dict[str, Any]]) -> list[dict[str, float]]:
+    """What was said of the photos, and what share of them fits, over intervals of the percentage."""
+    shown = [(each["score"], each["fits"]) for row in rows for each in row["found"] if each["word"]]
+    found = []
+    for low, high in pairwise(BINS):
+        inside = [pair for pair in shown if low <= pair[0] < high]
+        if inside:
+            said, fit = (round(sum(column) / len(inside), 3) for column in zip(*inside, strict=True))
+            found.append({"from": low, "to": min(high, 1.0), "predicted": said, "observed": fit, "photos": len(inside)})
+    return found
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ Records accumulate: `--rounds` more are run each time, with the seed that is nex
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -123,15 +124,12 @@ class Rounds:
         for command in (
             ("search", "a dog", "--no-index", "--library", place),
             ("index", self.photos, "--library", place, "--workers", 1),
-            ("library", "repair", "--library", place, "--workers", 1),
-            ("index", self.photos, "--library", place, "--workers", 1),
-        ):
-            code, said = _seesay(*command)
-            told += said
-        repaired = code in (0, 1) and "damaged" not in said
-        if not repaired:
-            code, said = _seesay("library", "rebuild", self.photos, "--library", place, "--workers", 1)
-            told += said
+        ):  # which may or may not meet the damage
+            told += _seesay(*command)[1]
+        code, said = _seesay("library", "repair", "--library", place, "--workers", 1)
+        told += said
+        if not (repaired := code in (0, 1)):  # it has said what to do
+            told += _seesay("library", "rebuild", self.photos, "--library", place, "--workers", 1)[1]
         found = {"kind": "damage", "cut": cut, "by": "repair" if repaired else "rebuild"}
         return found | self._judge(self.scenarios["index"], place, expected, told)
 
@@ -182,8 +180,9 @@ class Rounds:
         left = [
             path.name for path in place.rglob("*") if path.name.endswith(".partial") or path.name.startswith(".tmp")
         ]
-        return {"code": code, "equal": not differs, "differs": differs, "left_behind": left,
-                "traceback": "Traceback" in told + said}  # fmt: skip
+        found = {"code": code, "equal": not differs, "differs": differs, "left_behind": left,
+                 "traceback": "Traceback" in told + said}  # fmt: skip
+        return found if found["equal"] else {**found, "told": said.strip().splitlines()[-3:]}
 
 
 def main() -> None:
@@ -195,34 +194,58 @@ def main() -> None:
     parser.add_argument("--photos", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--disk", type=Path, help="a small file system to be filled")
+    parser.add_argument(
+        "--pause", type=float, default=0, help="seconds between two rounds, to leave others the machine"
+    )
+    parser.add_argument("--add", type=Path, help="a record of other rounds, to be added; run nothing")
+    parser.add_argument("--again", action="store_true", help="run again the rounds of --kind that did not end well")
     arguments = parse_arguments(parser, "faults")
-    rounds = json.loads(arguments.output.read_text())["rounds"] if arguments.output.exists() else []
+    known = json.loads(arguments.output.read_text()) if arguments.output.exists() else {}
+    rounds, mended = known.get("rounds", []), known.get("mended", [])
+    if arguments.add:
+        _record(arguments, [*rounds, *json.loads(arguments.add.read_text())["rounds"]], mended)
+        return
     until = time.monotonic() + 60 * arguments.minutes
     with tempfile.TemporaryDirectory(prefix="seesay-faults-") as root:
         made = Rounds(Path(root), arguments.photos, arguments.disk)
-        acts: dict[str, Callable[[str, random.Random], dict[str, Any]]] = {
-            "kill": made.kill,
-            "disk": made.fill,
-            "damage": lambda _, dice: made.damage(dice),
-            "changes": lambda _, dice: made.change(dice),
-        }
+        if arguments.again:
+            for place, each in enumerate(rounds):
+                if each["kind"].startswith(arguments.kind) and (not each["equal"] or each["traceback"]):
+                    mended.append(each)
+                    rounds[place] = run_round(made, arguments.kind, each["kind"].partition(" ")[2], each["seed"])
+                    _record(arguments, rounds, mended)
+            return
         for number in range(arguments.rounds):
             if time.monotonic() > until:
                 break
-            seed, start = arguments.seed + len(rounds), time.monotonic()
             name = (arguments.of or ["index"])[number % len(arguments.of or ["index"])]
-            found = acts[arguments.kind](name, random.Random(seed))
-            seconds, date = round(time.monotonic() - start, 1), datetime.now(UTC).isoformat(timespec="seconds")
-            rounds.append({**found, "seed": seed, "seconds": seconds, "date": date})
-            print(json.dumps(rounds[-1]), flush=True)
-            for place in Path(root).glob("*-*[0-9]"):
-                shutil.rmtree(place, ignore_errors=True)
-            _record(arguments, rounds)
+            rounds.append(run_round(made, arguments.kind, name, arguments.seed + len(rounds)))
+            _record(arguments, rounds, mended)
+            time.sleep(arguments.pause)
 
 
-def _record(arguments: Any, rounds: list[dict[str, Any]]) -> None:
+def run_round(made: Rounds, kind: str, name: str, seed: int) -> dict[str, Any]:
+    """One round, with its seed, its seconds and its date."""
+    acts: dict[str, Callable[[str, random.Random], dict[str, Any]]] = {
+        "kill": made.kill,
+        "disk": made.fill,
+        "damage": lambda _, dice: made.damage(dice),
+        "changes": lambda _, dice: made.change(dice),
+    }
+    start = time.monotonic()
+    found = acts[kind](name, random.Random(seed))
+    seconds, date = round(time.monotonic() - start, 1), datetime.now(UTC).isoformat(timespec="seconds")
+    for place in made.root.glob("*-*[0-9]"):
+        shutil.rmtree(place, ignore_errors=True)
+    found |= {"seed": seed, "seconds": seconds, "date": date}
+    print(json.dumps(found), flush=True)
+    return found
+
+
+def _record(arguments: Any, rounds: list[dict[str, Any]], mended: list[dict[str, Any]]) -> None:
     by_kind: dict[str, dict[str, int]] = {}
     for each in rounds:
+        each |= {"told": [re.sub(r"/\S+/", "…/", line) for line in each["told"]]} if "told" in each else {}
         known = by_kind.setdefault(
             each["kind"], {"rounds": 0, "kills": 0, "equal": 0, "tracebacks": 0, "left_behind": 0}
         )
@@ -234,7 +257,7 @@ def _record(arguments: Any, rounds: list[dict[str, Any]]) -> None:
     record(
         arguments, ("numpy", "onnxruntime"), n_photos=arguments.photos, n_rounds=len(rounds),
         n_kills=sum(known["kills"] for known in by_kind.values()), n_equal=sum(each["equal"] for each in rounds),
-        n_tracebacks=sum(each["traceback"] for each in rounds), kinds=by_kind, rounds=rounds,
+        n_tracebacks=sum(each["traceback"] for each in rounds), kinds=by_kind, mended=mended, rounds=rounds,
     )  # fmt: skip
 
 

@@ -98,8 +98,9 @@ class Slice:
 
     def end(self) -> None:
         """Write what was found, and end the process: atheris has no other end."""
-        seconds = round(time.monotonic() - self.start, 1)
-        self.place.write_text(json.dumps({"cases": self.n_cases, "seconds": seconds, "findings": self.findings}))
+        seconds, cpu = round(time.monotonic() - self.start, 1), round(time.process_time(), 1)
+        found = {"cases": self.n_cases, "seconds": seconds, "cpu_seconds": cpu, "findings": self.findings}
+        self.place.write_text(json.dumps(found))
         self.folder.cleanup()
         close()
         os._exit(0)
@@ -159,7 +160,7 @@ def add_slice(found: dict[str, Any], target: str, arguments: Namespace) -> None:
             made = json.loads(place.read_text())
         else:  # the process itself has ended: a crash of native code, a hang, or too much memory
             fault = f"the process ended with {ended.returncode}: {ended.stderr[-300:]}"
-            made = {"cases": 0, "seconds": 0.0, "findings": [{"fault": fault, "content": ""}]}
+            made = {"cases": 0, "seconds": 0.0, "cpu_seconds": 0.0, "findings": [{"fault": fault, "content": ""}]}
     hangs = sum(finding["fault"] == "slow" for finding in made["findings"])
     known["cases"] += made["cases"]
     known["hangs"] += hangs
@@ -167,9 +168,8 @@ def add_slice(found: dict[str, Any], target: str, arguments: Namespace) -> None:
     known["seconds"] = round(known["seconds"] + made["seconds"], 1)
     known["findings"] = [*known["findings"], *made["findings"]][:_WORST]
     date = datetime.now(UTC).isoformat(timespec="seconds")
-    known["runs"].append(
-        {"date": date, "seed": seed, "changes": arguments.changes, "cases": made["cases"], "seconds": made["seconds"]}
-    )
+    numbers = {key: made[key] for key in ("cases", "seconds", "cpu_seconds")}
+    known["runs"].append({"date": date, "seed": seed, "changes": arguments.changes, **numbers})
     print(
         target,
         made["cases"],
@@ -189,18 +189,36 @@ def main() -> None:
     guided = "guided" if find_spec("atheris") else "random"
     parser.add_argument("--changes", choices=["guided", "random"], default=guided)
     parser.add_argument("--corpus", type=Path, default=Path("runs/fuzz"), help="where cases that lead further are kept")
+    parser.add_argument(
+        "--mended", action="append", choices=[*TARGETS], help="what was found here is mended; run nothing"
+    )
     parser.add_argument("--slice", choices=[*TARGETS], help="this target, in this process")
     arguments = parse_arguments(parser, "fuzz")
     if arguments.slice:
         corpus = arguments.corpus if "--corpus" in sys.argv else None
         run_slice(arguments.slice, arguments.seed, 60 * arguments.minutes, arguments.output, corpus)
-    found: dict[str, Any] = {}
-    if arguments.output.exists():
-        found = json.loads(arguments.output.read_text())["targets"]
-    for target in arguments.only or TARGETS:
+    known = json.loads(arguments.output.read_text()) if arguments.output.exists() else {}
+    found, mended = known.get("targets", {}), known.get("mended", [])
+    for target in arguments.mended or ():
+        mended.append(set_aside(target, found[target]))
+    for target in () if arguments.mended else arguments.only or TARGETS:
         add_slice(found, target, arguments)
-        totals = {key: sum(each[key] for each in found.values()) for key in ("cases", "crashes", "hangs")}
-        record(arguments, ("pillow", "pathspec"), **totals, targets=found)
+        _record(arguments, found, mended)
+    _record(arguments, found, mended)
+
+
+def set_aside(target: str, known: dict[str, Any]) -> dict[str, Any]:
+    """Take findings that are mended off a target's record; gives what is told of them."""
+    faults = sorted({finding["fault"] for finding in known["findings"]})
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    told = {"target": target, "date": date, "cases": known["crashes"] + known["hangs"], "faults": faults}
+    known |= {"crashes": 0, "hangs": 0, "findings": []}
+    return told
+
+
+def _record(arguments: Namespace, found: dict[str, Any], mended: list[dict[str, Any]]) -> None:
+    totals = {key: sum(each[key] for each in found.values()) for key in ("cases", "crashes", "hangs")}
+    record(arguments, ("pillow", "pathspec"), **totals, targets=found, mended=mended)
 
 
 if __name__ == "__main__":

@@ -105,7 +105,6 @@ def fingerprint(folder: Path) -> dict[str, str]:
 def prepare() -> None:
     """Import what commands import, once for all children."""
     import seesay.cli.main
-    import seesay.cli.start
     import seesay.evaluation.tasks
     import seesay.export.exporting
     import seesay.grounding.magnitudes

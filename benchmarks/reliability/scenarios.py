@@ -157,7 +157,7 @@ import random, sys, time
 dice, real = random.Random(int(sys.argv.pop(1))), time.time
 def jump(): return real() + dice.choice((-1e9, -86400.0, 0.0, 3600.0, 4e8))
 time.time, time.time_ns = jump, lambda: int(1e9 * jump())
-from seesay.cli.start import run
+from seesay.cli.main import run
 run(sys.argv[1:])
 """
 
@@ -170,7 +170,7 @@ def make_scenarios(root: Path, n_photos: int) -> dict[str, Scenario]:
     recipe.write_text(
         f'name = "colours"\nmodel = "vse"\n[config]\ndim = 16\nword_dim = 8\n[features]\n'
         f'backbone = "efficientnet-lite0"\nsize = 64\n[data]\nmin_count = 1\ntrain = [{{source = "{root}/colours"}}]\n'
-        f'dev = {{source = "{root}/colours"}}\n[optimiser]\nrate = 0.02\n[batches]\nsize = 8\n[stop]\nepochs = 60\n'
+        f'dev = {{source = "{root}/colours"}}\n[optimiser]\nrate = 0.02\n[batches]\nsize = 8\n[stop]\nepochs = 20\n'
     )
     trained = root / "trained"
 

@@ -74,10 +74,11 @@ def ask(address: str, target: str, body: bytes | None = None) -> bytes:
     return content
 
 
-def memory(process: int) -> float:
-    """Megabytes that a process holds."""
-    found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
-    return int(found[1]) / 1024 if found else 0.0
+def memory(process: int) -> tuple[float, float]:
+    """Megabytes that a process holds: in all, and without the files that it has mapped."""
+    status = Path(f"/proc/{process}/status").read_text()
+    whole, own = (re.search(rf"{name}:\s+(\d+)", status) for name in ("VmRSS", "RssAnon"))
+    return int(whole[1]) / 1024 if whole else 0.0, int(own[1]) / 1024 if own else 0.0
 
 
 def cpu_seconds(process: int) -> float:
@@ -95,6 +96,13 @@ def slope(points: list[tuple[float, float]]) -> tuple[float, float]:
     b = sum((x - x_mean) * (y - y_mean) for x, y in points) / spread
     rest = sum((y - y_mean - b * (x - x_mean)) ** 2 for x, y in points)
     return b, (rest / (len(points) - 2) / spread) ** 0.5
+
+
+def describe(points: list[tuple[float, float]]) -> dict[str, float]:
+    """Memory by minutes: its first and last value, and its slope from the first third on."""
+    rise, doubt = slope(points[len(points) // 3 :])
+    return {"first": round(points[0][1], 1), "last": round(points[-1][1], 1), "slope_per_minute": round(rise, 4),
+            "standard_error": round(doubt, 4)}  # fmt: skip
 
 
 def summarise(took: dict[str, list[float]]) -> dict[str, dict[str, float]]:
@@ -115,8 +123,9 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--rate", type=float, default=4.0, help="requests a second, of all clients together")
     parser.add_argument("--arrivals", type=float, default=6.0, help="photos a minute that come in to be indexed")
-    arguments = parse_arguments(parser, "soak")
+    arguments = parse_arguments(parser, "soak")  # -o soak_still.json --arrivals 0: without new photos
     points: list[tuple[float, float]] = []
+    own: list[tuple[float, float]] = []
     loads = []
     with tempfile.TemporaryDirectory(prefix="seesay-soak-") as root:
         photos = arguments.folder or Path(root, "photos")
@@ -145,7 +154,9 @@ def main() -> None:
             passed = (time.monotonic() - start) / 60
             while waiting and passed * arguments.arrivals > len(list(arriving.iterdir())):
                 shutil.move(waiting.pop(0), arriving)
-            points.append((passed, memory(server.pid)))
+            held, without_files = memory(server.pid)
+            points.append((passed, held))
+            own.append((passed, without_files))
             loads.append(os.getloadavg()[0])
         for visitor in visitors:
             visitor.join()
@@ -153,7 +164,6 @@ def main() -> None:
         busy = cpu_seconds(server.pid) - busy
         server.terminate()
         _, told = server.communicate()
-    rise, doubt = slope(points[len(points) // 3 :])
     took, errors = clients.took, clients.errors
     record(
         arguments, ("fastapi", "uvicorn", "onnxruntime"), minutes=arguments.minutes, n_photos=before["photos"],
@@ -163,8 +173,7 @@ def main() -> None:
         latencies=summarise(took), tracebacks=told.count("Traceback"),
         server_cpu_share=round(busy / (60 * arguments.minutes), 3),
         mean_load_of_machine=round(statistics.fmean(loads), 2),
-        memory_mb={"first": round(points[0][1], 1), "last": round(points[-1][1], 1),
-                   "slope_per_minute": round(rise, 4), "standard_error": round(doubt, 4)},
+        memory_mb=describe(points), memory_without_files_mb=describe(own),
         memory_by_minute=[[round(minute, 1), round(held, 1)] for minute, held in points[:: max(1, len(points) // 60)]],
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """What is fuzzed: every part of seesay that reads what others have made, each with a corpus of files that are right."""
 
 import json
+import logging
 import shutil
 import socket
 import sqlite3
@@ -142,7 +143,6 @@ _ENDING = ExitStack()
 @cache
 def _served() -> int:
     """The port of a server for a few photos, which runs as long as this process."""
-    import logging
     import tempfile
 
     from seesay.library.library import Library
@@ -169,13 +169,12 @@ def close() -> None:
 _TOLD: list[str] = []
 
 
-class _Loud:
+class _Loud(logging.Handler):
     """Keeps what a server has to say of its own errors."""
 
-    level = 40
-
-    def handle(self, record: object) -> None:
-        _TOLD.append(str(getattr(record, "exc_info", record)))
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.ERROR:
+            _TOLD.append(str(record.exc_info))
 
 
 def _request(content: bytes, _: Path) -> object:

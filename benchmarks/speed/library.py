@@ -45,7 +45,7 @@ from seesay.runtime.matching import Model
 N_VIEWS = {"regions": 20, "captions": 1}
 SIZES = (1_000, 10_000, 100_000)
 QUERY = "two dogs play in the snow"
-SEARCH = "from seesay.cli.start import run; run(['search', {query!r}, '--no-index', '--json', '--library', {place!r}])"
+SEARCH = "from seesay.cli.main import run; run(['search', {query!r}, '--no-index', '--json', '--library', {place!r}])"
 WITH_TORCH = """
 from seesay.library.library import Library
 from seesay.models.pretrained import load

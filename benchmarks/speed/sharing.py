@@ -31,7 +31,7 @@ from seesay.library.stores.sql import SqlStore
 from seesay.models.pretrained import load
 from seesay.system.cluster import join
 
-INDEX = "from seesay.cli.start import run; run(['index', {folder!r}, '--workers', '1'])"
+INDEX = "from seesay.cli.main import run; run(['index', {folder!r}, '--workers', '1'])"
 
 
 def main() -> None:

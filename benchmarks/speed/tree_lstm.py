@@ -27,7 +27,8 @@ from torch import Tensor
 from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.layers.tree_lstm import TreeLSTM
-from seesay.layers.tree_plan import Plan, Shape
+from seesay.layers.tree_plan import Plan
+from seesay.text.readings import Shape
 from seesay.text.trees import Tree, parse
 
 

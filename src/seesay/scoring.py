@@ -17,11 +17,12 @@ from seesay.grounding.heat import box_overlaps
 from seesay.images.extraction import FeatureTable
 from seesay.images.features import Features
 from seesay.images.regions import whole_and_grid
+from seesay.layers.dropout import without_dropout
 from seesay.layers.sequences import Sequences, join_rows
 from seesay.metrics.captions import perplexity
 from seesay.metrics.identification import Trials
 from seesay.metrics.neighbours import nearest
-from seesay.models.base import Captioner, Matcher, without_dropout
+from seesay.models.base import Captioner, Matcher
 from seesay.models.hmlstm import HMLSTM
 from seesay.models.identifier import Identifier
 from seesay.system.spread import Spread, spread_here

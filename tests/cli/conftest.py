@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from seesay.cli.start import run
+from seesay.cli.main import run
 
 
 class Finished(NamedTuple):

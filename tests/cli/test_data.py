@@ -10,20 +10,20 @@ from seesay.errors import SeesayError
 
 SOUND = """\
 pets: CSV or JSONL
-┌──────────────────────────┬───┬─────────────────┐
-│ images                   │ 2 │ 2 are spoken of │
-│ sentences                │ 3 │ 3 with an image │
-│ split train              │ 1 │ 2 sentences     │
-│ split test               │ 1 │ 1 sentences     │
-│ words                    │ 4 │ of train        │
-│ words seen 5+ times      │ 0 │                 │
-│ missing images           │ 0 │                 │
-│ corrupt images           │ 0 │                 │
-│ sentences without image  │ 0 │                 │
-│ images without sentences │ 0 │                 │
-│ empty sentences          │ 0 │                 │
-│ duplicated ids           │ 0 │                 │
-└──────────────────────────┴───┴─────────────────┘
+┌──────────────────────────┬───┬──────────────────┐
+│ images                   │ 2 │ 2 have sentences │
+│ sentences                │ 3 │ 3 with an image  │
+│ split train              │ 1 │ 2 sentences      │
+│ split test               │ 1 │ 1 sentences      │
+│ words                    │ 4 │ of train         │
+│ words seen 5+ times      │ 0 │                  │
+│ missing images           │ 0 │                  │
+│ corrupt images           │ 0 │                  │
+│ sentences without image  │ 0 │                  │
+│ images without sentences │ 0 │                  │
+│ empty sentences          │ 0 │                  │
+│ duplicated ids           │ 0 │                  │
+└──────────────────────────┴───┴──────────────────┘
 nothing is missing or broken
 """
 
@@ -58,7 +58,7 @@ def test_what_is_missing_is_named_and_exits_1(pets: Path) -> None:
     result = run("check", pets)
     assert result.exit_code == 1
     assert result.stdout.endswith(
-        "missing image: 1\n  cat.jpg: 1 sentence speaks of it\nsomething is missing or broken\n"
+        "missing image: 1\n  cat.jpg: 1 sentence describes it\nsomething is missing or broken\n"
     )
 
 
@@ -67,7 +67,7 @@ def test_of_many_problems_the_first_are_shown_and_all_counted(pets: Path) -> Non
         file.writelines(f"{number}.jpg,A cow,train\n" for number in range(12))
     lines = run("check", pets).stdout.splitlines()
     start = lines.index("missing image: 12")
-    assert lines[start + 1] == "  0.jpg: 1 sentence speaks of it"
+    assert lines[start + 1] == "  0.jpg: 1 sentence describes it"
     assert lines[start + 6] == "  and 7 more; --json lists them all"
 
 
@@ -78,7 +78,7 @@ def test_json_goes_to_stdout_whole(pets: Path) -> None:
     content = json.loads(result.stdout)
     assert (content["ok"], content["images"], content["missing_images"]) == (False, 1, 1)
     assert content["problems"] == [
-        {"kind": "missing image", "thing": "cat.jpg", "detail": "1 sentence speaks of it"},
+        {"kind": "missing image", "thing": "cat.jpg", "detail": "1 sentence describes it"},
     ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from seesay.cli.start import run
+from seesay.cli.main import run
 from seesay.images.extraction import FeatureStore, content_key
 from seesay.images.features import FeatureSpec
 from seesay.models import pretrained

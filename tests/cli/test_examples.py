@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from seesay.cli.main import app
+from seesay.cli.commands import app
 
 ROOT: Any = typer.main.get_command(app)
 

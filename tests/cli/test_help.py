@@ -6,8 +6,8 @@ import pytest
 import typer.main
 
 from seesay.catalogue.weights import STEPS
+from seesay.cli.commands import app
 from seesay.cli.help_page import RENEW, help_page
-from seesay.cli.main import app
 from seesay.evaluation.tasks import TASKS
 
 PAGE = Path(__file__).parents[2] / "docs/reference/cli.md"

@@ -96,14 +96,21 @@ def test_unknown_words_are_pointed_out(seesay: Run, weights: tuple[str, str], ph
     assert "never learned 'zebras': the choice means nothing" in finished.err
 
 
-def test_an_embedding_gives_a_choice_and_no_probability_of_a_match(
+def test_an_embedding_chooses_too_and_leaves_out_a_probability_that_it_does_not_have(
     seesay: Run, model: tuple[str, str], in_colours_cache: Path, photo_folder: Path
 ) -> None:
-    finished = seesay("identify", "red", photo_folder, *model)
+    finished = seesay("identify", "red", photo_folder, *model, "--json")
+    report = json.loads(finished.out)
     assert finished.code == 0
-    _, first, *_ = finished.out.splitlines()
-    assert first.split()[2] == "–"
-    assert "red" in first
+    assert report["photos"][0]["photo"] == str(photo_folder / "red.png")
+    assert sum(row["choice"] for row in report["photos"]) == pytest.approx(1, abs=1e-3)
+    assert {row["match"] for row in report["photos"]} == {None}
+
+
+def test_weights_that_only_describe_are_refused(seesay: Run, photo_folder: Path) -> None:
+    finished = seesay("identify", "red", photo_folder, "-m", "dvsa-captions")
+    assert finished.code == 2
+    assert "gives no probability of a match" in finished.err
 
 
 def test_a_file_that_is_no_picture_format_is_refused_before_anything_is_computed(

@@ -13,7 +13,7 @@ import pytest
 
 import seesay as package
 from seesay.catalogue import weights
-from seesay.cli import main, start
+from seesay.cli import commands, main
 from seesay.errors import SeesayError
 from seesay.system.cluster import ClusterGoneError
 
@@ -45,7 +45,7 @@ def test_help_and_version_import_nothing_heavy() -> None:
     calls = [["--help"], ["--version"], *([command, "--help"] for command in COMMANDS), ["data", "check", "--help"]]
     program = (
         "import json, sys\n"
-        "from seesay.cli.start import run\n"
+        "from seesay.cli.main import run\n"
         f"for call in {calls}:\n"
         "    try: run(call)\n"
         "    except SystemExit as end: assert not end.code, call\n"
@@ -113,7 +113,7 @@ def test_an_interruption_ends_with_130_and_says_what_is_kept(seesay: Call, monke
 
 
 def test_a_defect_of_seesay_itself_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    from seesay.cli.start import run
+    from seesay.cli.main import run
 
     def fail() -> None:
         raise ZeroDivisionError
@@ -142,9 +142,9 @@ def test_a_warning_of_seesay_is_a_message_and_one_of_others_is_left_to_python(
         warnings.warn_explicit("the explainer 'gaze' cannot be imported", UserWarning, own, 1)
         warnings.warn_explicit("of others", UserWarning, "elsewhere.py", 1)
 
-    monkeypatch.setattr(main, "app", command)
+    monkeypatch.setattr(commands, "app", command)
     before = warnings.showwarning
     with pytest.warns(UserWarning, match="of others"):
-        start.run([])
+        main.run([])
     assert capsys.readouterr().err == "seesay: the explainer 'gaze' cannot be imported\n"
     assert warnings.showwarning is before

@@ -135,8 +135,8 @@ def test_weights_are_found_by_the_name_that_they_are_installed_under(
 
 def test_the_ensemble_that_ships_consists_of_weights_that_ship() -> None:
     pytest.importorskip("torch", reason="needs the extra [train]")
+    from seesay.catalogue.ensembles import read_ensemble
     from seesay.catalogue.weights import find
-    from seesay.models.ensemble import read_ensemble
 
     shipped = read_ensemble("shipped")
     assert [find(member.name).name for member in shipped.members] == ["eye", "hmlstm"]
@@ -145,7 +145,7 @@ def test_the_ensemble_that_ships_consists_of_weights_that_ship() -> None:
 
 
 def test_an_ensemble_adds_up_standardised_scores(match: Call, colours_run: Path) -> None:
-    from seesay.models.ensemble import Ensemble, Member
+    from seesay.catalogue.ensembles import Ensemble, Member
 
     weights = str(colours_run / "weights")
     Ensemble((Member(weights, 1.0, 0.0, 0.5), Member(weights, 1.0, 0.1, 1.0))).write(Path("both"))

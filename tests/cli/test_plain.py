@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import typer
 
+from seesay.cli.main import PLAIN
 from seesay.cli.plain import read_plainly
-from seesay.cli.start import PLAIN
 
 PLAINLY = (
     "search dogs",

@@ -143,7 +143,7 @@ def test_bare_paths_end_with_nul_and_keep_every_byte(seesay: Call, indexed: Path
     odd = os.fsencode(indexed) + b"/new\nline caf\xe9.png"
     (indexed / "red.png").rename(os.fsdecode(odd))
     seesay("index")
-    program = "import sys; from seesay.cli.start import run; run(sys.argv[1:])"
+    program = "import sys; from seesay.cli.main import run; run(sys.argv[1:])"
     command = [sys.executable, "-c", program, "search", "a red picture", "-n", "1", "--paths0", "--no-index"]
     finished = subprocess.run(command, capture_output=True, timeout=120)
     assert finished.stdout == odd + b"\0", finished.stderr
@@ -289,7 +289,7 @@ def test_wrong_calls(
 def test_a_warm_search_imports_neither_torch_nor_pictures(indexed: Path) -> None:
     program = (
         "import sys\n"
-        "from seesay.cli.start import run\n"
+        "from seesay.cli.main import run\n"
         "try: run(sys.argv[1:])\n"
         "except SystemExit as end: assert not end.code\n"
         "print([name for name in ('torch', 'PIL', 'spacy', 'rich.progress') if name in sys.modules])\n"

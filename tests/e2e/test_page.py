@@ -121,6 +121,28 @@ def test_the_latest_photos_are_there_at_once(visit: Callable[..., Any]) -> None:
     expect(page.locator("#count")).to_have_text("8 photos")
 
 
+def test_nothing_moves_while_the_page_fills(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+cat")
+    first(page, "cat.jpg")
+    expect(page.locator("#count")).to_have_text("8 photos")
+    moved = page.evaluate(
+        """() => new Promise((tell) => new PerformanceObserver((seen) =>
+              tell(seen.getEntries().reduce((sum, shift) => sum + shift.value, 0)))
+            .observe({ type: "layout-shift", buffered: true }) ?? setTimeout(() => tell(0), 500))"""
+    )
+    assert moved < 0.01
+
+
+def test_nothing_is_likely_is_said_exactly_then(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+horse+in+a+river")
+    expect(tiles(page)).to_have_count(8)
+    said = page.locator("#grid .divider").filter(has_text="Nothing is likely to fit")
+    expect(said).to_have_count(1)
+    page.goto(page.url.replace("horse+in+a+river", "close+up+of+a+cat"))
+    first(page, "cat.jpg")
+    expect(said).to_have_count(0)
+
+
 def test_results_come_while_one_types(visit: Callable[..., Any]) -> None:
     page = visit()
     page.get_by_role("searchbox").press_sequentially("a cup of coffee", delay=5)

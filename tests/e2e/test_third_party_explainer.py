@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import seesay
-from seesay.cli.start import run
+from seesay.cli.main import run
 from seesay.errors import SeesayError
 from seesay.explainers import registry
 from seesay.explainers.explaining import explain

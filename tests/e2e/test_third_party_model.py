@@ -21,7 +21,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from torch import Tensor, nn
 
 from seesay.catalogue.weights import find, tuned_table
-from seesay.cli.start import run
+from seesay.cli.main import run
 from seesay.errors import SeesayError
 from seesay.export.exporting import export_weights
 from seesay.images.features import Features, FeatureSpec

@@ -11,7 +11,7 @@ import torch
 from seesay.data import Box, Collection, Item, Phrase
 from seesay.errors import SeesayError
 from seesay.evaluation.attending import Selectivity, evaluate_attention, measure_selectivity
-from seesay.images.evidence import Looked
+from seesay.images.arrays import Looked
 from seesay.images.extraction import FeatureStore, content_key
 from seesay.images.features import FeatureSpec
 from seesay.layers.pair_sides import share_evenly, share_out, share_shuffled

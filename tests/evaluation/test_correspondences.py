@@ -12,9 +12,9 @@ from seesay.errors import SeesayError
 from seesay.evaluation import correspondences
 from seesay.evaluation.correspondences import judge_correspondences, match_phrases
 from seesay.images.features import Features, FeatureSpec
-from seesay.models import _readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
 from seesay.scoring import choose_regions
+from seesay.text import readings as _readings
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary
 

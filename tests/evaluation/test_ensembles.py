@@ -3,12 +3,12 @@
 import pytest
 import torch
 
+from seesay.catalogue.ensembles import Ensemble, Member
 from seesay.evaluation import ensembles
 from seesay.evaluation.ensembles import evaluate_ensemble
 from seesay.evaluation.protocols import EvaluationSet
 from seesay.evaluation.retrieval import evaluate_retrieval
 from seesay.models import ensemble
-from seesay.models.ensemble import Ensemble, Member
 
 
 def test_an_ensemble_of_one_measures_and_matches_as_that_one(three_images, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,4 +22,5 @@ def test_an_ensemble_of_one_measures_and_matches_as_that_one(three_images, monke
     assert (found.n_images, found.n_sentences) == (expected.n_images, expected.n_sentences)
     monkeypatch.setattr(type(model), "encode", lambda self, images, sentences: (None, None))
     monkeypatch.setattr(type(model), "score", lambda self, images, texts: torch.tensor([[3.0]]))
-    assert Ensemble((Member("toy", 0.5, 1.0, 2.0), Member("toy", 1.0, 0.0, 1.0))).match("a", "b").item() == 3.5
+    both = Ensemble((Member("toy", 0.5, 1.0, 2.0), Member("toy", 1.0, 0.0, 1.0)))
+    assert ensemble.match_together(both, "a", "b").item() == 3.5

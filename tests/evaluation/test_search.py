@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from seesay.cli.start import run
+from seesay.cli.main import run
 from seesay.data import Collection, Item
 from seesay.errors import SeesayError
 from seesay.evaluation import search

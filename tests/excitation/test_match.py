@@ -14,8 +14,8 @@ from seesay.excitation import match
 from seesay.excitation.match import match_saliency
 from seesay.excitation.rules import propagate, run
 from seesay.explainers.explaining import explain
-from seesay.images import classic
 from seesay.images.features import Features, FeatureSpec
+from seesay.images.networks import classic
 from seesay.models.identifier import Identifier, IdentifierConfig
 from seesay.text.vocabulary import Vocabulary
 

@@ -8,7 +8,7 @@ from seesay.errors import SeesayError
 from seesay.excitation.networks import descend, head_layers, map_layers
 from seesay.excitation.rules import propagate, run
 from seesay.images.backbones import Backbone, Method, load_backbone
-from seesay.images.classic import PlainNetwork
+from seesay.images.networks.classic import PlainNetwork
 
 
 def plain_backbone(*, classifier: bool = True) -> Backbone:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from seesay import data
-from seesay.cli.main import app
+from seesay.cli.commands import app
 from seesay.errors import SeesayError
 from seesay.export.checking import Difference
 from seesay.export.exporting import SAMPLES, export_weights
@@ -37,7 +37,8 @@ def test_a_picture_is_seen_and_scored_as_by_torch(name: str, exported: Path) -> 
     seen = graphs.features(PHOTOS[:4])
     # The network's weights are stored in half precision, which turns its vectors by a fraction of a degree.
     assert alike(seen.pooled, features.pooled.numpy()).min() > 0.9999
-    assert np.abs(graphs.match(PHOTOS[:4], sentences) - scores).max() < 4e-3 * max(1.0, np.abs(scores).max())
+    found = graphs.score(graphs.encode_images(seen), graphs.encode_texts(sentences))
+    assert np.abs(found - scores).max() < 4e-3 * max(1.0, np.abs(scores).max())
 
 
 def alike(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:

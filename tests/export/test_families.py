@@ -20,6 +20,7 @@ from seesay.models.pretrained import family_class, load, save
 from seesay.runtime.folder import WEIGHTS
 from seesay.runtime.graph_file import read_graph_file
 from seesay.runtime.matching import Model
+from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary
 
 SPEC = FeatureSpec("efficientnet-lite0", 64)
@@ -101,9 +102,31 @@ def test_the_graphs_of_a_captioner_answer_as_it_does(
     assert model.can_score == ("score" in graphs.graphs.names)
 
 
-def test_what_reads_trees_has_no_graph_of_sentences_and_says_why(out: Path, tmp_path: Path, photos: list[Path]) -> None:
-    config = ALIGNER | {"hidden": 8, "word_vectors": "", "fixed_words": False}
-    _, graphs = check(out, tmp_path, "hmlstm", config, photos)
+@pytest.mark.parametrize("sentence", ["root", "max"])
+@pytest.mark.parametrize("syntax", [True, False])
+def test_sentences_that_are_read_as_trees_are_read_by_graphs(
+    sentence: str, syntax: bool, out: Path, tmp_path: Path, photos: list[Path]
+) -> None:
+    config = ALIGNER | {
+        "hidden": 8, "word_vectors": "", "fixed_words": False, "sentence": sentence, "syntax": syntax, "bag_score": 0.5,
+    }  # fmt: skip
+    model, graphs = check(out, tmp_path, "hmlstm", config, photos)
+    assert {"leaves", "level", "nodes", "score"} <= set(graphs.graphs.names)
+    assert graphs.can("texts")
+    assert graphs.can("phrases")
+    assert len(graphs.encode_texts([])) == 0
+    tree = Tree.from_json('["S", ["NP", "a", "dog"], ["VP", "sees", ["NP", "a", ["NP", "red", "bus"]]]]')
+    for each in (model, graphs):
+        each.remember("a dog sees a red bus", tree)
+    with torch.inference_mode():
+        expected = model.encode_texts(["a dog sees a red bus"])
+    found = graphs.encode_texts(["a dog sees a red bus"])
+    np.testing.assert_allclose(found.states, expected.states.numpy(), atol=1e-5)
+    assert found.words.tolist() == expected.words.tolist()
+
+
+def test_edges_of_trees_have_no_graph_of_sentences_and_say_why(out: Path, tmp_path: Path, photos: list[Path]) -> None:
+    _, graphs = check(out, tmp_path, "dvsa", ALIGNER | {"fragments": "edges"}, photos)
     with pytest.raises(SeesayError, match="read as trees"):
         graphs.encode_texts(["a dog"])
 

@@ -20,13 +20,16 @@ from seesay.text.vocabulary import Vocabulary
 PHOTOS = sorted(SAMPLES.glob("*.jpg"))[:2]
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small captioner on the eye, untrained, with its graphs."""
+@pytest.fixture(scope="module", params=["eye", "eye-imagenet"])
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small captioner on the eye, alone or beside ImageNet's network, untrained, with its graphs."""
     folder = tmp_path_factory.mktemp("captioner") / "weights"
     torch.manual_seed(0)
     words = Vocabulary.build(["a dog runs", "two cats sleep"], 1)
-    model = MRNN(MRNNConfig(embedding=8, recurrent=8, multimodal=8, n_marginal=2), words, FeatureSpec(backbone="eye"))
+    spec = FeatureSpec(backbone=request.param)
+    dim = 2560 if request.param == "eye-imagenet" else 1280
+    config = MRNNConfig(embedding=8, recurrent=8, multimodal=8, n_marginal=2, image_dim=dim)
+    model = MRNN(config, words, spec)
     model.initialise(0)
     pretrained.save(folder, model, {"name": "captioner"})
     export_weights(folder, photos=PHOTOS)
@@ -34,8 +37,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_graphs_see_what_torch_sees(exported: Path) -> None:
-    found = Model(exported).features(PHOTOS)
-    wanted = compute([open_image(path) for path in PHOTOS], FeatureSpec(backbone="eye").load_backbone())
+    graphs = Model(exported)
+    found = graphs.features(PHOTOS)
+    spec = FeatureSpec(backbone=graphs.about["features"]["backbone"])
+    wanted = compute([open_image(path) for path in PHOTOS], spec.load_backbone())
     for seen, torch_side in ((found.pooled, wanted["pooled"]), (found.map, wanted["map"])):
         assert seen is not None
         a, b = (part.reshape(len(PHOTOS), -1).astype(np.float64) for part in (seen, torch_side))
@@ -44,13 +49,13 @@ def test_the_graphs_see_what_torch_sees(exported: Path) -> None:
 
 
 def test_nothing_of_the_network_is_stored_again(exported: Path) -> None:
-    (folder,) = exported.glob("eye-300-squash-*-fp16")
+    (folder,) = exported.glob("eye*-300-squash-*-fp16")
     assert [path.name for path in folder.iterdir()] == ["network.json"]
     assert isinstance(open_network(folder), HalvedNetwork)
 
 
 def test_another_eye_is_refused_by_name(exported: Path, tmp_path: Path) -> None:
-    (folder,) = exported.glob("eye-300-squash-*-fp16")
+    (folder,) = exported.glob("eye*-300-squash-*-fp16")
     about = json.loads((folder / "network.json").read_text())
     (tmp_path / "network.json").write_text(json.dumps(about | {"digest": "0" * 64}))
     with pytest.raises(SeesayError, match=r"was written for eye 000000000000, there is [0-9a-f]{12}"):
@@ -58,7 +63,7 @@ def test_another_eye_is_refused_by_name(exported: Path, tmp_path: Path) -> None:
 
 
 def test_a_lower_half_outside_of_the_folder_is_refused(exported: Path, tmp_path: Path) -> None:
-    (folder,) = exported.glob("eye-300-squash-*-fp16")
+    (folder,) = exported.glob("eye*-300-squash-*-fp16")
     about = json.loads((folder / "network.json").read_text())
     (tmp_path / "network.json").write_text(json.dumps(about | {"lower": "../elsewhere"}))
     with pytest.raises(SeesayError, match="names the file"):

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 import seesay as package
-from seesay.cli.start import run
+from seesay.cli.main import run
 
 EXPECTED = Path(__file__).parent / "expected"
 TOLERANCE = 2e-3  # relative, and absolute for numbers below one

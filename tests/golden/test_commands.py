@@ -9,7 +9,7 @@ import click
 import pytest
 import typer.main
 
-from seesay.cli.main import app
+from seesay.cli.commands import app
 
 Check = Callable[..., None]
 CAT, COFFEE, MAN, ROCKET = (f"sample/images/{name}.jpg" for name in ("cat", "coffee", "photographer", "rocket"))

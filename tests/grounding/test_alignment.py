@@ -140,11 +140,11 @@ class TestPlaces:
         left[:, :2], right[:, 2:] = 1, 1
         boxes = np.array([[0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
         heat = np.stack([right, left, left, left, right, left])  # a dog on the snow there
-        laid = [False, True, False, False, True, False]
-        found = align_words(heat, boxes, 0.1, common=0, laid=laid)
-        assert [(part.first, part.last, part.region, part.n_laid) for part in found] == [(0, 2, 0, 1), (2, 6, 1, 1)]
+        grounded = [False, True, False, False, True, False]
+        found = align_words(heat, boxes, 0.1, common=0, grounded=grounded)
+        assert [(part.first, part.last, part.region, part.n_grounded) for part in found] == [(0, 2, 0, 1), (2, 6, 1, 1)]
         assert [part.gain for part in found] == pytest.approx([1, 1])
-        everywhere = align_words(heat, boxes, 0.1, common=0, laid=[False] * 6)  # where none is, all are
+        everywhere = align_words(heat, boxes, 0.1, common=0, grounded=[False] * 6)  # where none is, all are
         assert everywhere == align_words(heat, boxes, 0.1, common=0)
 
     def test_of_boxes_that_overlap_the_better_one_is_kept(self) -> None:

@@ -26,9 +26,9 @@ from seesay.grounding.phrases import (
 )
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import fixed_regions
-from seesay.models import _readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
 from seesay.models.pretrained import load
+from seesay.text import readings as _readings
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary
 

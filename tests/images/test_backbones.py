@@ -8,9 +8,9 @@ from efficientnet_lite_pytorch import EfficientNet
 from safetensors.torch import save_file
 
 from seesay.errors import SeesayError
-from seesay.images import classic
 from seesay.images.backbones import file_digest, find_network, load_backbone, network_names, weights_file
 from seesay.images.io import open_image
+from seesay.images.networks import classic
 from seesay.images.views import preprocess
 
 

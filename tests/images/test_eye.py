@@ -43,3 +43,13 @@ def test_weights_that_lack_a_layer_are_refused_by_name(tmp_path: Path) -> None:
     save_file(state, tmp_path / "model.safetensors")
     with pytest.raises(SeesayError, match=r"does not fit eye: it lacks 0\.layers"):
         eye.Eye().build(tmp_path / "model.safetensors", 300)
+
+
+def test_beside_imagenet_both_vectors_stand_in_one() -> None:
+    photos = [open_image(path) for path in SAMPLES]
+    both, eye_alone, imagenet = (
+        compute(photos, FeatureSpec(backbone=name, size=300).load_backbone())
+        for name in ("eye-imagenet", "eye", "efficientnet-lite2")
+    )
+    for output in ("pooled", "map"):
+        np.testing.assert_allclose(both[output], np.concatenate([eye_alone[output], imagenet[output]], -1), atol=2e-3)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from seesay.layers.tree_lstm import TreeLSTM
-from seesay.layers.tree_plan import Plan, Shape
+from seesay.layers.tree_plan import Plan
+from seesay.text.readings import Shape
 from seesay.text.trees import LABELS, Tree
 
 WORD_DIM, DIM = 3, 5

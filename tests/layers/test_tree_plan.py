@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from seesay.layers.tree_plan import NOUN, OTHER, ROOT, Plan, Shape
+from seesay.layers.tree_plan import Plan
+from seesay.text.readings import NOUN, OTHER, ROOT, Shape
 from seesay.text.trees import Tree
 
 TREE = Tree.from_json('["S", ["NP", ["NP", "a", "man"], ["PP", "in", ["NP", "a", "hat"]]], ["VP", "runs"]]')

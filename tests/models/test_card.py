@@ -1,10 +1,12 @@
 """A card says in plain words what config.json says in keys."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from seesay.catalogue.figures import summarise
+from seesay.catalogue.weights import PACKAGED, read_about
 from seesay.models.card import TERMS, write_card
 
 ABOUT: dict[str, Any] = {
@@ -85,7 +87,7 @@ def test_it_says_what_the_model_is_bad_at_and_how_it_was_made() -> None:
 
 def test_a_part_that_is_not_known_is_left_out() -> None:
     card = write_card(ABOUT)
-    assert "## Learned from" not in card
+    assert "## Training data" not in card
     assert "## Measured" not in card
 
 
@@ -94,3 +96,9 @@ def test_it_says_what_it_stands_on_and_what_was_taken_out() -> None:
     assert "with `vse` and `dvsa`" in card
     assert "fewer than 8 times" in card
     assert "shares the parts" not in write_card(ABOUT)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGED.glob("*/config.json")), ids=lambda path: path.parent.name)
+def test_the_cards_that_ship_say_what_their_config_says(path: Path) -> None:
+    card = path.with_name("card.md").read_text(encoding="utf-8")
+    assert card == write_card(read_about(path.parent).about), "renew it: python tools/make_cards.py"

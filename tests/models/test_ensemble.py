@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from seesay.catalogue.ensembles import Ensemble, Member, Scored, is_ensemble, read_ensemble
 from seesay.catalogue.weights import find, installed
 from seesay.errors import SeesayError
-from seesay.models.ensemble import Ensemble, Member, Scored, is_ensemble, read_ensemble
 from seesay.models.pretrained import load
 
 

@@ -12,8 +12,9 @@ import torch.nn.functional as F
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import fixed_regions
-from seesay.models import _readings
+from seesay.layers.tree_plan import plan_readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
+from seesay.text import readings as _readings
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary
 
@@ -144,7 +145,7 @@ class TestSentences:
     def test_the_largest_values_are_taken_over_the_nodes_of_the_own_tree(self, build: Build) -> None:
         model = build(sentence="max")
         (reading,) = model.read(["a dog is in the snow"])
-        words, plan = _readings.plan_readings([reading])
+        words, plan = plan_readings([reading])
         states = model.tree(model.embedding(torch.from_numpy(words)), plan)[plan.rows]  # S NP a dog is in NP the snow
         found = model.encode_trees(["a dog runs", "a dog is in the snow"])
         torch.testing.assert_close(found.sentences[1:], model.W_t(states.amax(0, keepdim=True)))

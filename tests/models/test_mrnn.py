@@ -495,3 +495,41 @@ def test_impossible_configurations_are_refused_with_what_is_allowed(key: str, va
     with pytest.raises(SeesayError, match=f"config.{key} is ") as caught:
         MRNNConfig(**{key: value})
     assert caught.value.allowed == allowed
+
+
+class TestLearningOn:
+    """`config.start_from`: from another m-RNN, on the same network or on one that has it beside another."""
+
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> MRNN:
+        torch.manual_seed(1)
+        words = Vocabulary.build(["a dog runs", "a cat sleeps"], 1)
+        made = MRNN(MRNNConfig(embedding=6, recurrent=6, multimodal=6, image_dim=1280), words, FeatureSpec(size=300))
+        made.initialise(1)
+        pretrained.save(tmp_path / "source", made, {"name": "source"})
+        return made
+
+    def _learner(self, tmp_path: Path, spec: FeatureSpec, dim: int) -> MRNN:
+        words = Vocabulary.build(["a zebra", "a dog runs", "a cat sleeps"], 1)
+        config = MRNNConfig(embedding=6, recurrent=6, multimodal=6, image_dim=dim, start_from=str(tmp_path / "source"))
+        made = MRNN(config, words, spec)
+        made.initialise(2)
+        return made.eval()
+
+    def test_it_says_at_first_what_the_source_says(self, source: MRNN, tmp_path: Path) -> None:
+        learner = self._learner(tmp_path, FeatureSpec(size=300), 1280)
+        features = Features(torch.rand(3, 1280))
+        captions = ["a dog runs", "a cat", "a dog"]
+        with torch.inference_mode():
+            own, theirs = (
+                model.word_logits(model.encode_images(features), captions)[0] for model in (learner, source.eval())
+            )
+        places = [learner.vocabulary.words.index(word) for word in source.vocabulary.words]
+        torch.testing.assert_close(own[:, places], theirs, atol=2e-3, rtol=2e-3)  # the source is in half precision
+
+    def test_beside_another_network_it_sees_only_its_own_half(self, source: MRNN, tmp_path: Path) -> None:
+        learner = self._learner(tmp_path, FeatureSpec(backbone="eye-imagenet"), 2560)
+        own = torch.rand(3, 1280)
+        found = [learner.encode_images(Features(torch.cat([eye, own], 1))) for eye in torch.rand(2, 3, 1280)]
+        torch.testing.assert_close(found[0], found[1])
+        torch.testing.assert_close(found[0], source.eval().encode_images(Features(own)), atol=2e-3, rtol=2e-3)

@@ -197,7 +197,8 @@ seen = dvsa.features([cat])
 phrases = dvsa.encode_phrases(["the cat", "its eyes"])
 heavy = ("torch", "safetensors", "onnx", "scipy", "cv2", "spacy", "matplotlib")
 absent = [name for name in heavy if sys.modules.get(name)]
-print(json.dumps({"opened": opened, "score": vse.match(cat, "a cat").tolist(), "phrases": phrases.shape,
+score = vse.score(vse.encode_images(vse.features([cat])), text)
+print(json.dumps({"opened": opened, "score": score.tolist(), "phrases": phrases.shape,
                   "regions": seen.parts.shape, "loaded": absent}))
 """
 
@@ -214,3 +215,52 @@ def test_everything_is_answered_where_torch_cannot_be_imported(exported: Path) -
     assert found["score"][0] == pytest.approx(load("vse").match(SAMPLES / "cat.jpg", "a cat")[0].tolist(), abs=3e-3)
     assert found["phrases"] == [2, 768]
     assert found["regions"] == [1, 20, 1280]
+
+
+def ask_for_a_petabyte(graph: onnx.ModelProto) -> None:
+    """Add a tensor that no machine can hold to the first output."""
+    nodes, output = graph.graph.node, graph.graph.output[0].name
+    graph.graph.initializer.append(onnx.numpy_helper.from_array(np.array([2**20, 2**27]), "petabyte"))
+    for node in nodes:
+        for place, name in enumerate(node.output):
+            if name == output:
+                node.output[place] = "before"
+    nodes.append(onnx.helper.make_node("ConstantOfShape", ["petabyte"], ["zeros"]))
+    nodes.append(onnx.helper.make_node("ReduceSum", ["zeros"], ["zero"], keepdims=0))
+    nodes.append(onnx.helper.make_node("Add", ["before", "zero"], [output]))
+
+
+def turn_round(graph: onnx.ModelProto) -> None:
+    graph.graph.node[0].input[0] = graph.graph.node[-1].output[0]
+
+
+def rename_inputs(graph: onnx.ModelProto) -> None:
+    for given in graph.graph.input:
+        for node in graph.graph.node:
+            for place, name in enumerate(node.input):
+                if name == given.name:
+                    node.input[place] = f"other-{name}"
+        given.name = f"other-{given.name}"
+
+
+def enlarge(graph: onnx.ModelProto) -> None:
+    for tensor in graph.graph.initializer:
+        if tensor.external_data:
+            del tensor.dims[:]
+            tensor.dims.extend([2**40, 2**20])
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (ask_for_a_petabyte, "cannot compute the graph"),
+        (turn_round, "cannot open the graph"),
+        (rename_inputs, "asks for other-"),
+        (enlarge, "does not fit model.safetensors"),
+    ],
+)
+def test_a_graph_that_cannot_be_computed_is_an_error_that_names_it(
+    copied: Path, change: Callable[[onnx.ModelProto], None], told: str
+) -> None:
+    change_graph(copied, change)
+    refused(copied, told)

@@ -128,3 +128,13 @@ def test_a_folder_of_results_holds_nothing_else(tmp_path: Path) -> None:
     check_result_folder(folder, holds=["report.json"])
     with pytest.raises(SeesayError, match="is a file"):
         check_result_folder(folder / "thesis.txt", holds=["report.json"])
+
+
+def test_a_result_that_was_killed_before_it_was_one_is_begun_again(tmp_path: Path) -> None:
+    (tmp_path / "run.lock").touch()
+    with pytest.raises(SeesayError, match="other things"):
+        check_result_folder(tmp_path, holds=["recipe.toml"])
+    check_result_folder(tmp_path, holds=["recipe.toml"], begins=["run.lock", "log.jsonl"])
+    (tmp_path / "letter.txt").touch()
+    with pytest.raises(SeesayError, match="other things"):
+        check_result_folder(tmp_path, holds=["recipe.toml"], begins=["run.lock", "log.jsonl"])

@@ -96,3 +96,10 @@ def test_pieces_spell_anything_and_mean_something_only_where_they_spell_a_word(s
         True, True, True, False, False,
     ]  # fmt: skip
     assert "dogning" in subwords
+
+
+@pytest.mark.parametrize("text", ["dog \udcff", "\ud800 dog", "dog caf\udcc3\udca9", "dog \0"])
+def test_text_that_is_none_is_read_all_the_same(subwords: Subwords, text: str) -> None:
+    assert 4 in subwords.encode(text)
+    assert 4 in subwords.rows([text])[0]
+    assert subwords.count(text.replace("dog", "").strip()) == 0

@@ -52,7 +52,9 @@ def test_a_model_on_top_of_an_eye_learns_and_is_used_without_the_folder(
     assert about["recipe"]["eye"] in ("dinov2", "dino")
     export_weights(weights.folder, precision="fp32")  # which finds the eye among the added ones
     photo = next((colours / "images").glob("red_0.png"))
-    scores = Model(weights.folder).match([photo], ["a red picture", "a blue picture"])[0]
+    graphs = Model(weights.folder)
+    texts = graphs.encode_texts(["a red picture", "a blue picture"])
+    scores = graphs.score(graphs.encode_images(graphs.features([photo])), texts)[0]
     assert scores[0] > scores[1]
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import seesay
 from seesay.catalogue.weights import added as added_weights
 from seesay.catalogue.weights import find
-from seesay.cli.main import app
+from seesay.cli.commands import app
 from seesay.errors import SeesayError
 from seesay.explainers.explaining import explain_image
 from seesay.library.library import Library

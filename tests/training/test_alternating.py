@@ -15,10 +15,10 @@ from seesay.grounding import phrases as phrase_bank
 from seesay.grounding.phrases import PHRASES, read_phrases
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.alignment_score import sum_of_max
-from seesay.models import _readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
 from seesay.models.pretrained import load
 from seesay.scoring import find_correspondences
+from seesay.text import readings as _readings
 from seesay.text.tokens import tokenize
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import Vocabulary

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -9,6 +10,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from seesay import web
 from seesay.library.library import Library
@@ -131,3 +133,13 @@ def test_a_query_string_of_any_bytes_is_answered_or_refused(browser: Any, query:
 def test_a_body_of_any_bytes_is_refused_as_no_picture(browser: Any, body: bytes) -> None:
     for start in (b"", b"\xff\xd8\xff\xe0", b"\x89PNG\r\n\x1a\n", b"GIF89a", b"RIFF\0\0\0\0WEBP", b"II*\0"):
         assert browser.post("/api/search", start + body).status == 400
+
+
+def test_an_upload_whose_data_end_early_is_refused(browser: Any) -> None:
+    file = BytesIO()
+    Image.effect_noise((64, 48), 60).convert("RGB").save(file, "JPEG")
+    whole = file.getvalue()
+    assert browser.post("/api/search", whole).status == 200
+    cut = browser.post("/api/search", whole[: len(whole) // 2] + b"\xff\xd9")
+    assert (cut.status, cut.json["what"]) == (400, "the picture is cut off: its data end early")
+    assert browser.post("/api/search", whole[: len(whole) // 2]).status == 400

@@ -1,4 +1,4 @@
-"""Write the measured tables into README.md and the pages of docs/, so that no figure is typed by hand.
+"""Write the measured tables into README.md, SECURITY.md and the pages of docs/, so that no figure is typed by hand.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`; its figures come from benchmarks/results/*.json and
 from the config.json of the packaged weights (tools/docs/tables/).
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="change nothing; fail where a table is stale")
     arguments = parser.parse_args()
     stale = []
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+    for page in (ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))):
         text = page.read_text(encoding="utf-8")
         if (renewed := render(text)) != text:
             stale.append(str(page.relative_to(ROOT)))

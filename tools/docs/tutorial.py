@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from seesay.cli.start import run
+from seesay.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/tutorial.md"

@@ -20,6 +20,7 @@ from seesay.errors import SeesayError
 from seesay.images.arrays import Floats, ImageFeatures
 from seesay.images.feature_store import FeatureTable
 from seesay.runtime.protocol import Answering
+from seesay.system import ranges
 from seesay.system.progress import Progress
 from seesay.text.tokens import tokenize
 
@@ -60,6 +61,7 @@ def caption_images(
     """
     settings = settings or Settings.of(model)
     prefix = read_start(model, start)
+    ranges.require_count("n_best", n_best, ranges.BEAM)
     n = n_best
     if reranker:  # what is reranked is a choice among many
         n = max(n_best, settings.candidates)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from seesay.catalogue.digests import digest_of
 from seesay.errors import SeesayError
@@ -17,14 +17,17 @@ from seesay.system.reading import parse_json, read_text
 
 FORMAT = 1
 PACKAGED = Path(__file__).parents[1] / "weights"
+HUBNESS = "hubness.safetensors"
+"""The file of an embedding's hubness in its folder (`seesay.models.hubness`)."""
 ENSEMBLE = "ensemble"
-"""The family of a folder that names other weights and has none of its own (`seesay.models.ensemble`)."""
+"""The family of a folder that names other weights and has none of its own (`seesay.catalogue.ensembles`)."""
 STEPS = {
     "prune": "pruned",
     "vectors": "vectors",
     "hubness": "hubness",
     "cascade": "cascade",
     "calibration": "calibration",
+    "choice": "choice",
     "captions": "captioning",
     "confidence": "confidence",
     "grounding": "grounding",
@@ -39,6 +42,28 @@ REMARKS = ("chosen on", "data")
 _RENAMED = {"borrowed": "source_weights"}
 """Keys of config.json in folders that older releases wrote → their names."""
 _NEEDED = {"format": int, "name": str, "family": str, "config": dict, "features": dict}
+_EVERY = "*"
+_GRAPH = {"file": str, "digest": str, "shared": {_EVERY: str}}
+_SHAPE: dict[str, Any] = {
+    "config": {"dim": int, "beside": str},
+    "features": {"backbone": str, "size": int, "crop": str, "digest": str},
+    "vocabulary": str,
+    "figures": {_EVERY: dict},
+    "recipe": {"name": str, "loss": {"temperature": float}, "data": {"train": list}},
+    "source_weights": {_EVERY: str},
+    "search": dict,
+    "cascade": {"calibration": dict},
+    "tuned": {_EVERY: {"weights": {_EVERY: str}}},
+    "graphs": {"opset": int, "network": str, "outputs": list, "files": {_EVERY: _GRAPH}, "missing": {_EVERY: str}},
+}
+"""What stands where in config.json, so far as it is looked at outside of the model: types, and tables of them."""
+_TYPES: dict[type, tuple[tuple[type, ...], str]] = {
+    dict: ((dict,), "a table"),
+    list: ((list,), "a list"),
+    str: ((str,), "a text"),
+    int: ((int,), "a number"),
+    float: ((int, float), "a number"),
+}
 
 
 @dataclass(frozen=True)
@@ -135,7 +160,22 @@ def read_about(folder: Path) -> Weights:
         raise SeesayError(
             f"{path} has format {about['format']}, this seesay reads format {FORMAT}", hint="pip install -U seesay"
         )
-    return Weights(folder, {_RENAMED.get(str(key), str(key)): value for key, value in about.items()})
+    about = {_RENAMED.get(str(key), str(key)): value for key, value in about.items()}
+    _check_shape(about, _SHAPE, str(path))
+    return Weights(folder, about)
+
+
+def _check_shape(value: Any, shape: Any, where: str) -> None:
+    """Refuse a value of another type than its place in config.json has; one that is null is none."""
+    if value is None:
+        return
+    wanted, name = _TYPES[dict if isinstance(shape, dict) else shape]
+    if isinstance(value, bool) or not isinstance(value, wanted):
+        raise SeesayError(f"{where} is {str(value)[:60]!r}", allowed=name)
+    if isinstance(shape, dict):
+        inner = cast(dict[str, Any], value)
+        for key in inner if _EVERY in shape else shape.keys() & inner.keys():
+            _check_shape(inner[key], shape.get(key, shape.get(_EVERY)), f"{where}: {str(key)[:60]}")
 
 
 def weights_digest(folder: Path) -> str:
@@ -172,8 +212,8 @@ def tuned_table(weights: Weights, section: str) -> Any:
 
 def check_digests(weights: Weights, section: str) -> None:
     """Refuse a table that was chosen beside other weights than those that are there."""
-    record = weights.about.get("tuned", {}).get(section, {})
-    for name, digest in record.get("weights", {}).items():
+    record = (weights.about.get("tuned") or {}).get(section) or {}
+    for name, digest in (record.get("weights") or {}).items():
         is_own = name == weights.name and weights.about["family"] != "ensemble"
         found = weights_digest(weights.folder if is_own else find(name).folder)
         if found != digest:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from seesay.catalogue.ensembles import Ensemble
     from seesay.data import Collection
     from seesay.evaluation.retrieval import Evaluation
-    from seesay.models.ensemble import Ensemble
 
 
 def open_ensemble(name: str) -> "Ensemble":
     """The ensemble of a folder, or the shipped one."""
-    from seesay.models.ensemble import read_ensemble
+    from seesay.catalogue.ensembles import read_ensemble
 
     return read_ensemble(name)
 
@@ -25,8 +25,8 @@ def name_members(first: str | None, given: str) -> "list[str] | Ensemble":
         first: Weights that the others are added to.
         given: Names of the others, with commas between them; or the folder of an ensemble, or `shipped`.
     """
+    from seesay.catalogue.ensembles import is_ensemble, read_ensemble
     from seesay.errors import SeesayError
-    from seesay.models.ensemble import is_ensemble, read_ensemble
 
     if is_ensemble(given):
         return read_ensemble(given)
@@ -51,10 +51,10 @@ def evaluate_together(
         whole: The collection whose dev split chooses.
         measured: What is measured on.
     """
+    from seesay.catalogue.ensembles import Ensemble
     from seesay.catalogue.weights import find
     from seesay.evaluation.ensembles import evaluate_ensemble, score_members
     from seesay.evaluation.protocols import EvaluationSet
-    from seesay.models.ensemble import Ensemble
     from seesay.training.finishing.ensemble import choose_weights
 
     def tell(split: str, name: str) -> None:

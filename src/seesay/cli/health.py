@@ -20,7 +20,8 @@ PACKAGES = ("onnxruntime", "numpy", "pillow", "safetensors", "typer", "fastapi")
 """Packages whose versions explain most differences between machines."""
 DIGESTS = "digests.json"
 """Beside the weights: the SHA-256 of each weights file and of each network as it was released."""
-_FILES = ("model.safetensors", "network.onnx")
+_FILES = ("model.safetensors", "network.onnx", "network.json")
+"""The file that makes up weights or a network: the first of these; the last of a network that is made of others."""
 NOT_FOR_USE = ("dev",)
 """Extras that only people who change seesay need."""
 
@@ -137,7 +138,7 @@ def examine_weights(folder: Path) -> tuple[WeightsHealth, ...]:
     }
     found = []
     for name in sorted(there | known.keys()):
-        path = next((path for file in _FILES if (path := folder / name / file).is_file()), None)
+        path = _own_file(folder / name)
         if name not in there or path is None or _missing_graphs(folder / name):
             found.append(WeightsHealth(name, "missing", "", 0))
             continue
@@ -146,6 +147,10 @@ def examine_weights(folder: Path) -> tuple[WeightsHealth, ...]:
         state = "own" if name not in known else "ok" if is_same else "changed"
         found.append(WeightsHealth(name, state, digest, path.stat().st_size))
     return tuple(found)
+
+
+def _own_file(folder: Path) -> Path | None:
+    return next((path for file in _FILES if (path := folder / file).is_file()), None)
 
 
 def _graphs(folder: Path) -> dict[Path, str]:
@@ -225,7 +230,7 @@ def _examine_extras(requirements: Sequence[str]) -> list[Extra]:
 
 def write_digests(folder: Path) -> None:
     """Keep the digests of the weights as they are: part of every release."""
-    paths = sorted(path for file in _FILES for path in folder.glob(f"*/{file}"))
+    paths = [path for each in sorted(folder.iterdir()) if (path := _own_file(each))]
     digests = {path.parent.name: file_digest(path) for path in paths}
     (folder / DIGESTS).write_text(json.dumps(digests, indent=2) + "\n")
 

@@ -16,7 +16,7 @@ _OF_TYPER = ("install_completion", "show_completion")
 
 def help_page() -> str:
     """The text of the page: every command with its arguments and options, in the order of `seesay --help`."""
-    from seesay.cli.main import app
+    from seesay.cli.commands import app
 
     root: Any = typer.main.get_command(app)
     lines = [

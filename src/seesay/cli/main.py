@@ -1,71 +1,168 @@
-"""All commands of the command line, with their help. Commands import what is heavy only when they run."""
+"""The command line: `seesay COMMAND …`.
 
-from inspect import getdoc
-from typing import Annotated
+A command whose options are plainly typed is called at once: reading all commands, and letting typer check every option,
+takes as long as a search. Everything else, help and mistakes among it, goes through typer (`seesay.cli.commands`).
+"""
+
+import errno
+import io
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import typer
 
-from seesay.cli.help_text import join_lines
-from seesay.cli.research import data
-from seesay.cli.research.evaluate import evaluate
-from seesay.cli.research.export import export
-from seesay.cli.research.features import features
-from seesay.cli.research.magnitudes import magnitudes
-from seesay.cli.research.map import map
-from seesay.cli.research.train import train
-from seesay.cli.research.tune import tune
-from seesay.cli.use import library, models
-from seesay.cli.use.caption import caption
-from seesay.cli.use.demo import demo
-from seesay.cli.use.describe import describe
-from seesay.cli.use.doctor import doctor
-from seesay.cli.use.explain import explain
-from seesay.cli.use.ground import ground
-from seesay.cli.use.identify import identify
-from seesay.cli.use.index import index
-from seesay.cli.use.match import match
-from seesay.cli.use.neighbours import neighbours
-from seesay.cli.use.regions import regions
-from seesay.cli.use.search import search
-from seesay.cli.use.serve import serve
-from seesay.cli.use.tag import tag
-from seesay.cli.use.words import words
-from seesay.system.extras import needing
-from seesay.system.version import VERSION
+from seesay.cli.messages import describe_error, warn
+from seesay.cli.plain import read_plainly
+from seesay.errors import SeesayError
+from seesay.system import ranges
+from seesay.system.extras import extra_of, missing_parts
 
-app = typer.Typer(
-    name="seesay",
-    help="See an image, say what is in it; say something, see it. Offline.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+PLAIN = ("caption", "describe", "explain", "index", "match", "search", "words")
+"""Commands that may be called at once: `seesay.cli.use.NAME.NAME`."""
+ONE_THREAD = (*PLAIN, "demo", "ground", "identify", "library", "neighbours", "regions", "serve")
+"""Commands whose products are of a few hundred vectors, which take longer to share among threads than to compute.
+Networks have threads of their own."""
+_PACKAGE = Path(__file__).parents[1]
+_NOBODY_READS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # what is printed goes to a closed pipe or a full disk
+_STOPPED = "seesay: stopped; what was finished is kept, the same command goes on from there"
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"seesay {VERSION}")
-        raise typer.Exit
+def run(arguments: list[str] | None = None) -> None:
+    """Run the command line; a `SeesayError` is printed without a traceback and ends with exit code 2."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given and given[0] in ONE_THREAD:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _prepare_output()
+    with _ending(), _showing_warnings():
+        _check_lengths(given)
+        command = _plain_command(given)
+        if command is not None:
+            command()
+            sys.exit(0)
+        from seesay.cli.commands import app
+
+        app(given, prog_name="seesay")
 
 
-@app.callback()
-def main(
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
-    ] = False,
-) -> None:
-    """See an image, say what is in it; say something, see it. Offline."""
+def _plain_command(given: list[str]) -> Callable[[], None] | None:
+    """The command with its options, where these are plainly typed."""
+    if not given or given[0] not in PLAIN or "_SEESAY_COMPLETE" in os.environ:
+        return None
+    command: Callable[..., None] = getattr(import_module(f"seesay.cli.use.{given[0]}"), given[0])
+    options = read_plainly(command, given[1:])
+    return None if options is None else lambda: command(**options)
 
 
-for function in (
-    *(demo, search, serve, caption, describe, ground, identify, explain, match, tag, regions, neighbours, map, words),
-    *(magnitudes, index, doctor, evaluate, train, tune, features, export),
-):
-    is_research = function.__module__.startswith("seesay.cli.research.")
-    app.command()(needing("train", function) if is_research else function)
-app.add_typer(library.app, name="library")
-app.add_typer(models.app, name="models", help=join_lines(getdoc(models.models) or ""))
-app.add_typer(data.app, name="data")
-for each in (app, library.app, models.app, data.app):
-    for command in each.registered_commands:
-        command.help = join_lines(getdoc(command.callback) or "")
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Let whatever happens end as a person can use it."""
+    try:
+        try:
+            yield
+        except ModuleNotFoundError as error:
+            extra = extra_of(error.name)
+            if extra is None:
+                raise
+            raise missing_parts([extra], "this") from error
+        except typer.Exit as end:
+            sys.exit(end.exit_code)
+        except KeyboardInterrupt as stop:
+            raise SystemExit(130) from stop
+    except SeesayError as error:
+        typer.echo(f"seesay: {describe_error(error)}", err=True)
+        from seesay.system.cluster import ClusterGoneError
+
+        if isinstance(error, ClusterGoneError):  # Ray's threads, left behind by their cluster, crash an orderly end
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(2)
+        sys.exit(2)
+    except SystemExit as end:
+        if _was_interrupted(end):  # typer has made an exit of it
+            typer.echo(_STOPPED, err=True)
+        _end_output()
+        raise
+    except OSError as error:
+        if error.errno not in _NOBODY_READS:
+            raise
+        _give_up_output()
+        sys.exit(1)
+    except (MemoryError, RuntimeError) as error:
+        if not _lacks_memory(error):
+            raise
+        typer.echo("seesay: there is not enough memory for that", err=True)
+        sys.exit(1)
+
+
+def _prepare_output() -> None:
+    """See to it that there is something to print to, and that it takes every letter.
+
+    Where a shell has closed a stream (`>&-`), the next file that is opened has its number, and whatever a library
+    prints goes into that file.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(number)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - as long as the process
+    for stream in (sys.stdout, sys.stderr):  # a terminal of another alphabet
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _showing_warnings() -> Iterator[None]:
+    """Print warnings of seesay's own as messages; those of other packages as Python does."""
+    others = warnings.showwarning
+
+    def show(message: Any, category: Any, filename: str, lineno: int, *rest: Any) -> None:
+        if issubclass(category, UserWarning) and Path(filename).is_relative_to(_PACKAGE):
+            warn([str(message)])
+        else:
+            others(message, category, filename, lineno, *rest)
+
+    warnings.showwarning = show  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        warnings.showwarning = others
+
+
+def _check_lengths(arguments: list[str]) -> None:
+    """Refuse an argument that is longer than any name, sentence or list of them."""
+    longest = max((len(argument) for argument in arguments), default=0)
+    if longest > ranges.TEXT:
+        raise SeesayError(f"an argument has {longest:,} characters", allowed=f"up to {ranges.TEXT:,}")
+
+
+def _end_output() -> None:
+    """Write out what was printed; where it cannot be, that is no success, and no reason for a traceback."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _give_up_output()
+        sys.exit(1)
+
+
+def _give_up_output() -> None:
+    """Let Python's own last flush meet something that takes everything."""
+    with suppress(OSError, ValueError):  # of a test's stand-in for the terminal
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _lacks_memory(error: Exception) -> bool:
+    """Whether there was too little memory, which PyTorch says in a sentence of its own."""
+    return isinstance(error, MemoryError) or "allocate memory" in str(error) or "not enough memory" in str(error)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from seesay.library.indexing.index import Indexed
 
 _N_SHOWN = 5
+_LONGEST = 1000  # characters of what happened
 _LINE_BREAK = "\n"
 
 
@@ -54,8 +55,9 @@ def warn(warnings: Iterable[str]) -> None:
 
 
 def describe_error(error: SeesayError) -> str:
-    """An error as it is printed: a name in it is one line, whatever it holds."""
-    lines = [printable(error.what)]
+    """An error as it is printed: a name in it is one line, whatever it holds, and fits the screen."""
+    what = printable(error.what)
+    lines = [what if len(what) <= _LONGEST else f"{what[: _LONGEST - 200]} … {what[-100:]}"]
     lines += [f"  allowed: {printable(error.allowed, keep=_LINE_BREAK)}"] if error.allowed else []
     lines += [f"  try: {printable(error.hint, keep=_LINE_BREAK)}"] if error.hint else []
     return "\n".join(lines)

@@ -35,7 +35,7 @@ class Regions:
         box_chains: Pairs of a box and a thing in it.
         phrases: Phrases in sentences of all images.
         phrases_with_boxes: Phrases in sentences of the `images` above.
-        chains: Things that phrases speak of, the same thing in several sentences of an image counted once.
+        chains: Things that phrases refer to, the same thing in several sentences of an image counted once.
         scenes: Chains that are the whole scene.
         boxless: Chains without a box.
     """
@@ -74,7 +74,7 @@ class Words:
 class Report:
     """The result of a check; `ok` says that nothing is missing or broken.
 
-    `images` are those that exist, `images_named` those that sentences speak of. Splits count what is named.
+    `images` are those that exist, `images_named` those that sentences name. Splits count what is named.
     """
 
     name: str
@@ -219,10 +219,10 @@ def _open_all(collection: Collection, on_progress: Callable[[int, int], None] | 
 
 
 def _undescribed(collection: Collection) -> list[Problem]:
-    """Images that lie among those of the collection and that no sentence speaks of."""
+    """Images that lie among those of the collection and that no sentence names."""
     described = set(collection.images)
     return [
-        Problem("image without sentences", path.name, f"in {folder.name}; no sentence speaks of it")
+        Problem("image without sentences", path.name, f"in {folder.name}; no sentence names it")
         for folder in sorted({path.parent for path in described})
         for path in sorted(folder.iterdir())
         if is_photo_name(path.name) and path not in described

@@ -13,7 +13,7 @@ from seesay.errors import SeesayError
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words of one sentence that speak of one thing.
+    """Words of one sentence that refer to one thing.
 
     Attributes:
         sentence: Index into the item's sentences.
@@ -54,7 +54,7 @@ class Item:
         split: "train", "dev", "test", or None for an image that belongs to no split.
         boxes: One per box and chain: a box drawn around two things stands here twice.
         phrases: In the order of sentences and words.
-        scenes: Chains that speak of the whole scene.
+        scenes: Chains that refer to the whole scene.
         boxless: Chains that annotators saw no box for.
     """
 

@@ -78,7 +78,7 @@ def attach(collection: Collection, entities_root: Path) -> Collection:
     """Give the items of Flickr8K or Flickr30K their boxes and phrases.
 
     Photos are the same where their Flickr number is. The captions of Entities come in another order and with small
-    corrections (grey → gray): each is laid on the sentence it corrects, and its phrases on the words there. Phrases
+    corrections (grey → gray): each is matched with the sentence it corrects, and its phrases with its words. Phrases
     whose words a sentence lacks are left out; `Phrase.text` is what Entities has.
 
     Args:

@@ -36,7 +36,7 @@ class Gathering:
 
     @property
     def names(self) -> list[str]:
-        """The images that have been spoken of so far."""
+        """The images that have been named so far."""
         return list(self._sentences)
 
     def report(self, kind: str, thing: str, detail: str) -> None:
@@ -110,5 +110,5 @@ class Gathering:
         elif photos:
             for item in lost:
                 n = len(item.sentences)
-                self.report("missing image", item.name, f"{n} sentence{'s speak' if n > 1 else ' speaks'} of it")
+                self.report("missing image", item.name, f"{n} sentence{'s describe' if n > 1 else ' describes'} it")
         return Collection(name, root, kind, tuple(items), tuple(self.problems), tuple(self.notes))

@@ -151,7 +151,7 @@ def _texts(sentences: list[Any]) -> Iterator[str | None]:
     for sentence in sentences:
         text = sentence.get("raw") if isinstance(sentence, dict) else sentence
         if isinstance(text, list) and text:
-            text = text[0]  # a phrase, before the box that it speaks of
+            text = text[0]  # a phrase, before its box
         yield text if isinstance(text, str) else None
 
 

@@ -18,14 +18,15 @@ from torch import Tensor
 from seesay.catalogue.weights import Weights
 from seesay.errors import SeesayError
 from seesay.excitation.match import match_saliency
-from seesay.images.arrays import Floats, ImageFeatures
-from seesay.images.evidence import Looked, Saliency
+from seesay.images.arrays import Floats, ImageFeatures, Looked, Saliency
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
+from seesay.layers.dropout import without_dropout
 from seesay.layers.sequences import Sequences
-from seesay.models.base import ImageLike, Matcher, without_dropout
+from seesay.models.base import Captioner, ImageLike, Matcher
+from seesay.models.ensemble import match_together as match_together
 from seesay.models.identifier import Identifier
-from seesay.models.pretrained import load
+from seesay.models.pretrained import load, load_kind
 from seesay.runtime.matching import Model
 from seesay.runtime.protocol import Answering, State, Texts
 from seesay.text.tokenizer import Tokenizer
@@ -45,6 +46,11 @@ def open_model(name: str | Path, engine: str = ENGINES[0]) -> Answering:
     if engine not in ENGINES:
         raise SeesayError(f"there is no engine {engine!r}", allowed=ENGINES)
     return Model(name) if engine == "runtime" else TorchModel(load(name))
+
+
+def load_words(name: str | Path, lack: str) -> Captioner:
+    """A captioner in torch, for its word vectors; `lack` says what other weights are without."""
+    return load_kind(name, Captioner, lack)  # type: ignore[type-abstract]
 
 
 class TorchModel:
@@ -84,6 +90,10 @@ class TorchModel:
     @property
     def feature_spec(self) -> FeatureSpec:
         return self.model.feature_spec
+
+    @property
+    def caption_words(self) -> Tokenizer:
+        return self.model.caption_words
 
     @property
     def explainers(self) -> tuple[str, ...]:

@@ -23,10 +23,10 @@ from seesay.data.examples import Examples
 from seesay.errors import SeesayError
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases
 from seesay.images.extraction import features_of
+from seesay.layers.dropout import without_dropout
 from seesay.layers.pair_sides import Share, share_evenly, share_out, share_shuffled
 from seesay.metrics.grounding import peaks, pointing_game
 from seesay.metrics.retrieval import retrieval_report
-from seesay.models.base import without_dropout
 from seesay.models.smlstm import SMLSTM
 from seesay.scoring import encode_all
 from seesay.system.progress import Progress

@@ -2,8 +2,8 @@
 
 The paper had 2,000 of them judged by people, of which 82 % were called correct. Here the boxes of Flickr30k Entities
 judge: a noun phrase of a training sentence that people marked, to the word, is correct where the region chosen for it
-overlaps a box of its chain by half (IoU ≥ 0.5). Milder rules stand beside it: IoU ≥ 0.3, and the region's centre inside
-a box. Beside the model stand a region chosen blindly, the whole image, and the upper bound: the share of phrases for
+overlaps a box of its chain by half (IoU ≥ 0.5). Milder rules are measured too: IoU ≥ 0.3, and the centre of the region
+inside a box. Baselines are a region chosen blindly and the whole image; the upper bound is the share of phrases for
 which any of the regions would have been correct. A phrase names a part of an image: with `parts_only` it chooses among
 the regions other than the whole image.
 """
@@ -20,8 +20,8 @@ from seesay.errors import SeesayError
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases
 from seesay.images.extraction import FeatureTable
 from seesay.images.features import Features
+from seesay.layers.dropout import without_dropout
 from seesay.metrics.grounding import box_iou, pointing_game
-from seesay.models.base import without_dropout
 from seesay.models.hmlstm import HMLSTM
 from seesay.scoring import choose_regions, find_correspondences
 

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from seesay.catalogue.ensembles import Ensemble, Scored
 from seesay.evaluation.protocols import EvaluationSet, divide, timed
 from seesay.evaluation.report import describe_model
 from seesay.evaluation.retrieval import Evaluation, rank_folds
-from seesay.models.ensemble import Ensemble, Scored
+from seesay.models.ensemble import scored_by
 from seesay.models.pretrained import find, load
 from seesay.scoring import encode_all
 
@@ -50,7 +51,7 @@ def score_members(
             if place == len(found):
                 found.append(([], source.image_of))
             with torch.inference_mode():
-                found[place][0].append(Scored.by(model, *encode_all(model, source)))
+                found[place][0].append(scored_by(model, *encode_all(model, source)))
     return found
 
 

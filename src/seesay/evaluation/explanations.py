@@ -2,8 +2,8 @@
 
 Pointing: the hottest place of a phrase's map has to lie in one of the phrase's boxes (Flickr30k Entities). Baselines
 are the centre, the brightest place of the network's map, and gradients (`seesay.evaluation.gradients`).
-Hiding: the most salient part of a photo is painted grey, and the score of the match has to fall further than for the
-same shape elsewhere. Leaving out: the same for the heaviest words of a sentence, beside random ones.
+Hiding: the most salient part of a photo is painted grey; the score has to fall further than for the same shape
+elsewhere. Leaving out: the same for the heaviest words of a sentence, beside random ones.
 Dependence: how alike the maps of right and of foreign sentences are (`seesay.evaluation.dependence`).
 """
 
@@ -31,9 +31,10 @@ from seesay.images.backbones import Backbone
 from seesay.images.extraction import FeatureTable, features_of
 from seesay.images.features import Features, preprocess
 from seesay.images.io import open_image
+from seesay.layers.dropout import without_dropout
 from seesay.metrics.bootstrap import Estimate, estimate
 from seesay.metrics.grounding import pointing_game
-from seesay.models.base import Matcher, without_dropout
+from seesay.models.base import Matcher
 from seesay.system.progress import Progress
 from seesay.text.tokens import tokenize
 
@@ -282,8 +283,7 @@ def hottest_share(found: Floats, share: float, size: int) -> NDArray[np.bool_]:
         np.True_
     """
     spread = np.asarray(Image.fromarray(found.astype(np.float32)).resize((size, size), Image.Resampling.BICUBIC))
-    hottest: NDArray[np.bool_] = spread > np.quantile(spread, 1 - share)
-    return hottest
+    return np.asarray(spread > np.quantile(spread, 1 - share))
 
 
 def _means(falls: dict[str, dict[float, list[float]]]) -> Falls:

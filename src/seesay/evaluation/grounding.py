@@ -81,7 +81,7 @@ def evaluate_grounding(
     proposals: str = PROPOSALS,
     reading: str = "phrase",
 ) -> GroundingEvaluation:
-    """Measure how well a model finds what phrases speak of.
+    """Measure how well a model finds the regions of phrases.
 
     Args:
         model: Any matcher that knows regions.

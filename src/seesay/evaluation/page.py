@@ -2,7 +2,7 @@
 
 `index.html` works from `file://`: a browser refuses to fetch JSON there, so the alignments are a script that sets one
 variable. Every image stands with its best sentences of the whole set; pointing at a word, or reaching it with the
-keyboard, lights the region that it was laid on.
+keyboard, lights up its region.
 """
 
 import json
@@ -27,8 +27,8 @@ from seesay.images.extraction import features_of
 from seesay.images.io import open_image
 from seesay.images.proposals import proposals_of
 from seesay.images.regions import Boxes
+from seesay.layers.dropout import without_dropout
 from seesay.models.aligner import Aligner
-from seesay.models.base import without_dropout
 from seesay.runtime.protocol import Answering, Texts
 from seesay.scoring import score_all
 from seesay.system.files import replace_atomically
@@ -126,7 +126,7 @@ def align_sentences(
     for row, sentence in enumerate(sentences):
         words = tokenize(sentence)[: int(texts.lengths[row])]
         heat = heat_maps(model, features, texts.states[row, : len(words)])
-        segments = align_words(heat, boxes, laid=name_things(words), settings=grounding_of(model)) if words else []
+        segments = align_words(heat, boxes, grounded=name_things(words), settings=grounding_of(model)) if words else []
         found.append(
             {
                 "words": words,

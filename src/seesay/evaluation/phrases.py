@@ -25,9 +25,10 @@ from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases
 from seesay.images.extraction import features_of
 from seesay.images.features import Features
 from seesay.images.regions import Boxes
+from seesay.layers.dropout import without_dropout
 from seesay.metrics.grounding import RegionPhraseReport, region_phrase_report
 from seesay.models.aligner import Aligner
-from seesay.models.base import Matcher, without_dropout
+from seesay.models.base import Matcher
 from seesay.system.progress import Progress
 from seesay.text.tokens import tokenize
 

@@ -37,7 +37,7 @@ class CalibrationReport:
 
     @classmethod
     def of(cls, before: ArrayLike, after: ArrayLike, outcomes: ArrayLike) -> "CalibrationReport":
-        """From the probabilities before and after, and whether what they speak of is true."""
+        """From the probabilities before and after, and whether what they predict is true."""
         first, second = (np.asarray(some, np.float64).ravel() for some in (before, after))
         true = np.asarray(outcomes).ravel()
         return cls(

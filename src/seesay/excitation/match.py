@@ -20,9 +20,9 @@ from torch import Tensor, nn
 from seesay.excitation.lstm import propagate_lstm
 from seesay.excitation.networks import head_layers
 from seesay.excitation.rules import Layers, divide, fold_batch_norm, linear_rule, propagate, run
-from seesay.images.evidence import Saliency
+from seesay.images.arrays import Saliency
 from seesay.images.features import Features
-from seesay.models.base import without_dropout
+from seesay.layers.dropout import without_dropout
 from seesay.models.identifier import Identifier
 
 MEAN: Layers = (nn.AdaptiveAvgPool2d(1), nn.Flatten())

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from seesay.errors import SeesayError
 from seesay.excitation.rules import Layers, propagate, run
 from seesay.images.backbones import Backbone
-from seesay.images.classic import PlainNetwork
+from seesay.images.networks.classic import PlainNetwork
 
 
 def head_layers(backbone: Backbone) -> list[nn.Module]:

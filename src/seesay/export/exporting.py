@@ -11,6 +11,7 @@ from seesay.export.checking import compare
 from seesay.export.graphs import graphs_of, missing
 from seesay.export.network import export_network, network_name
 from seesay.export.sharing import find_sources, share_weights, shorten_names
+from seesay.export.simplifying import simplify
 from seesay.export.tracing import OPSET, trace
 from seesay.images.features import LOWER, OUTPUTS, Features, compute
 from seesay.images.io import open_image
@@ -75,6 +76,7 @@ def export_weights(
     for graph in graphs_of(model, features):
         written = trace(model, graph)
         shared = share_weights(written, sources)
+        simplify(written)
         shorten_names(written)
         path = folder / f"{graph.name}.onnx"
         with replace_atomically(path) as temporary:

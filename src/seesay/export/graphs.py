@@ -27,12 +27,13 @@ from seesay.excitation.match import match_saliency
 from seesay.export import stand_ins
 from seesay.export.network import upper_graph
 from seesay.export.tracing import Graph
+from seesay.export.trees import reads_trees, tree_graphs
 from seesay.images.features import LOWER, OUTPUTS, Features
 from seesay.images.regions import region_weights, windows
 from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.base import Captioner, Matcher
-from seesay.models.eye_ear import EyeEar
+from seesay.models.hmlstm import HMLSTM
 from seesay.models.identifier import Identifier
 
 SENTENCES = ("a dog runs through the snow", "two men")
@@ -78,21 +79,18 @@ def graphs_of(model: Matcher, features: Features) -> list[Graph]:
         found += _region_graphs(model, features)
     if isinstance(model, Identifier):
         found += _saliency_graphs(model, features)
-    if isinstance(model, EyeEar):
+    if hasattr(model, "feature_map"):
         found.append(upper_graph(model, features))
-    if not reads_trees(model) and _has_texts(model):
+    if isinstance(model, HMLSTM):
+        found += tree_graphs(model, images)
+    elif not reads_trees(model) and _has_texts(model):
         found += _text_graphs(model, images)
     return found
 
 
-def reads_trees(model: Matcher) -> bool:
-    """Whether sentences are read as trees, whose shape a graph of rows of words does not know."""
-    return hasattr(model, "encode_trees") or getattr(model.config, "fragments", "words") == "edges"
-
-
 def missing(model: Matcher) -> dict[str, str]:
     """What has no graph, and why."""
-    if reads_trees(model):
+    if reads_trees(model) and not isinstance(model, HMLSTM):
         why = "sentences are read as trees: which rows are added up differs from sentence to sentence"
         return dict.fromkeys(("texts", "score", "phrases"), why)
     if not _has_texts(model):
@@ -295,4 +293,5 @@ def _loops(model: Matcher) -> dict[str, Any]:
     if hasattr(model, "_recur") and getattr(model.config, "cell", "") == "relu":
         replaced[f"{module}.{type(model).__name__}._recur"] = stand_ins.recur
     replaced["seesay.layers.relu_lstm.ReLULSTM.read"] = stand_ins.read_pushes
+    replaced["seesay.layers.transformer.Block.forward"] = stand_ins.attend
     return replaced

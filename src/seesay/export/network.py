@@ -22,7 +22,6 @@ from seesay.images.features import LOWER, Features, FeatureSpec
 from seesay.images.halves import split_network
 from seesay.images.io import open_image
 from seesay.images.views import preprocess
-from seesay.models.eye_ear import EyeEar
 from seesay.runtime.network import Network, open_network
 from seesay.system.files import replace_atomically
 
@@ -70,7 +69,7 @@ def _halves(backbone: Backbone) -> tuple[nn.Module | None, nn.Module]:
         return None, backbone.network
 
 
-def upper_graph(model: EyeEar, features: Features) -> Graph:
+def upper_graph(model: Any, features: Features) -> Graph:
     """The eye's own half, of which other models take the map and the vector: activations → both."""
 
     def see(lower: Tensor) -> tuple[Tensor, Tensor]:
@@ -158,7 +157,7 @@ def _export_halves(
     folder = out / network_name(spec, precision)
     folder.mkdir(parents=True, exist_ok=True)
     about: dict[str, Any] = {**spec.describe(), "opset": OPSET, "precision": precision}
-    about |= {"lower": lower, "upper": network.upper}
+    about |= {"lower": lower, "upper": network.upper, "both": network.both}
     _write(folder, about)
     views = np.concatenate([preprocess(open_image(photo), spec.size, spec.crop) for photo in photos])
     about["difference"] = _compare(open_network(folder), backbone, views)

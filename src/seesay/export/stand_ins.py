@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.layers.relu_lstm import Trace
@@ -175,3 +176,31 @@ def fold_batch_norm(layers: Iterable[nn.Module]) -> list[nn.Module]:
         else:
             folded.append(layer)
     return folded
+
+
+class _Attention(torch.autograd.Function):
+    """Attention of several heads as the one operator that ONNX Runtime has for it: a graph that is opened for a single
+    query spends more time on the hundred nodes that reshape and scale than on the sentence."""
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, heads: int) -> Tensor:
+        n, length, dim = query.shape
+        q, k, v = (part.view(n, length, heads, -1).transpose(1, 2) for part in (query, key, value))
+        attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.bool()[:, None, None, :])
+        return attended.transpose(1, 2).reshape(n, length, dim)
+
+    @staticmethod
+    def symbolic(g: Any, query: Any, key: Any, value: Any, mask: Any, heads: int) -> Any:
+        none = g.op("prim::Constant")
+        none.setType(torch._C.OptionalType.ofTensor())
+        found = g.op("com.microsoft::MultiHeadAttention", query, key, value, none, mask, num_heads_i=heads)
+        return found.setType(query.type())
+
+
+def attend(block: Any, x: Tensor, mask: Tensor) -> Tensor:
+    """For `Block.forward` of `seesay.layers.transformer`."""
+    parts = block.attend(x).split(block.mix.in_features, dim=2)
+    attended: Any = _Attention.apply(*parts, mask[:, 0, 0].to(torch.int32), block.heads)  # type: ignore[no-untyped-call]
+    x = block.attend_norm(x + block.mix(attended))
+    out: Tensor = block.norm(x + block.narrow(F.gelu(block.widen(x))))
+    return out

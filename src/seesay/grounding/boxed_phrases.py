@@ -16,7 +16,7 @@ READINGS = ("phrase", "sentence")
 
 @dataclass(frozen=True)
 class BoxedPhrase:
-    """A phrase that speaks of something with a box.
+    """A phrase that refers to something with a box.
 
     Attributes:
         item: Which image of the collection.

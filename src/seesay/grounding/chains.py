@@ -30,19 +30,19 @@ class Segment:
     """Neighbouring words that share a region: words [first, last), and what they score with it together.
 
     Attributes:
-        n_laid: How many of the words were laid on it; the others only stand beside them.
+        n_grounded: How many of the words have chosen it; the others only join them.
     """
 
     first: int
     last: int
     region: int
     score: float
-    n_laid: int
+    n_grounded: int
 
     @property
     def gain(self) -> float:
-        """What a word that was laid scores on average."""
-        return self.score / self.n_laid
+        """What a word that has chosen the region scores on average."""
+        return self.score / self.n_grounded
 
 
 def best_regions(scores: Scores) -> Indices:
@@ -147,7 +147,7 @@ def align_words(
     coupling: float | None = None,
     *,
     common: float | None = None,
-    laid: Sequence[bool] | None = None,
+    grounded: Sequence[bool] | None = None,
     settings: GroundingSettings = DEFAULT,
 ) -> list[Segment]:
     """Join the words of a sentence into phrases, each with the box that suits it in the image.
@@ -160,7 +160,7 @@ def align_words(
         boxes: Candidates in the image.
         coupling: What neighbours gain by sharing a box, in words: 1 is what a word gains by its best box on average.
         common: How much of the mean over words is subtracted from each.
-        laid: Which words are laid on boxes (all): the others join the phrase of the next one that is, or of the last.
+        grounded: Which words choose a box (all). The others join the phrase of the next one that does, or of the last.
         settings: How boxes fit heat; its coupling and common hold where these are not given.
 
     Returns:
@@ -174,7 +174,7 @@ def align_words(
         heat = heat - common * speaks * heat.sum(axis=0) / speaks.sum()
     # A word that is hot nowhere in particular should follow its neighbours: how much a map varies is what it says.
     gains = box_overlaps(heat, boxes, **settings.rule) * heat.std(axis=(1, 2))[:, None]  # (T, N)
-    places = np.flatnonzero(laid) if laid is not None and any(laid) else np.arange(len(heat))
+    places = np.flatnonzero(grounded) if grounded is not None and any(grounded) else np.arange(len(heat))
     gains = gains[places]
     gains = gains / max(float(gains.max(axis=1).mean()), TINY)
     found = segments(gains, chain_regions(gains, coupling))

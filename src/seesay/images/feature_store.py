@@ -65,11 +65,20 @@ class FeatureStore:
 
     Args:
         root: By default where `SEESAY_FEATURES` says, else the cache. Features in object storage have a copy there.
+        must_keep: Whether what cannot be written is an error (`seesay.images.store.RowStore`).
     """
 
-    def __init__(self, spec: FeatureSource, *, root: Path | None = None, outputs: Sequence[str] = ("pooled",)) -> None:
+    def __init__(
+        self,
+        spec: FeatureSource,
+        *,
+        root: Path | None = None,
+        outputs: Sequence[str] = ("pooled",),
+        must_keep: bool = False,
+    ) -> None:
         check_outputs(outputs, spec.crop)
         self.spec = spec
+        self.must_keep = must_keep
         self.outputs = tuple(outputs)
         self.schemes = tuple(output for output in outputs if output not in OUTPUTS)
         self.shared: Path | None = None
@@ -81,7 +90,8 @@ class FeatureStore:
         self._stores = {output: self._open(output) for output in outputs}
 
     def _open(self, output: str) -> RowStore:
-        return RowStore(self.folder / output, shared=self.shared / output if self.shared else None)
+        shared = self.shared / output if self.shared else None
+        return RowStore(self.folder / output, shared=shared, must_keep=self.must_keep)
 
     def missing(self, keys: Sequence[str]) -> list[str]:
         """Those of `keys` for which any output is absent or damaged."""

@@ -60,7 +60,7 @@ _UPRIGHT: Final = {
 def open_image(source: ImageSource, *, max_pixels: int = MAX_PIXELS, at_least: int | None = None) -> Image.Image:
     """Open an image as an upright RGB image of 8 bits per channel, without any metadata.
 
-    Transparency is laid on white, 16-bit greys are scaled to 8 bits, of several frames or pages the first is taken.
+    Transparent pixels become white, 16-bit greys are scaled to 8 bits, of several frames or pages the first is taken.
     The source is only ever read.
 
     Args:

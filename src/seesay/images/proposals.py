@@ -78,7 +78,7 @@ def proposals_of(
     """
     if searched(scheme) is None:
         return [fixed_regions(scheme)] * len(paths)
-    store = RowStore((root or cache_dir() / "features") / "proposals" / scheme)
+    store = RowStore((root or cache_dir() / "features") / "proposals" / scheme, must_keep=False)
     keys = [content_key(path) for path in paths]
     by_key = dict(zip(keys, paths, strict=True))
     todo = store.missing(keys)

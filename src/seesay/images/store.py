@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from seesay.errors import SeesayError
 from seesay.system import remote
 from seesay.system.files import replace_atomically
+from seesay.system.reading import parse_json, read_text, require_regular
 
 Array = NDArray[np.float16]
+_HELD = 1024  # rows that a store holds where it cannot write them
 
 
 class RowStore:
@@ -28,6 +30,8 @@ class RowStore:
     Args:
         shared: A folder of object storage that every shard is copied to, and from: what others have written there is
             not computed again here.
+        must_keep: Whether rows that cannot be written are an error. Otherwise a few are held for as long as this
+            process needs them: a cache that may only be read is no reason to answer nobody.
 
     Example:
         >>> import tempfile
@@ -39,9 +43,11 @@ class RowStore:
         (['c'], [[3.0, 4.0], [1.0, 2.0]])
     """
 
-    def __init__(self, folder: Path, *, shared: Path | None = None) -> None:
+    def __init__(self, folder: Path, *, shared: Path | None = None, must_keep: bool = True) -> None:
         self.folder = folder
         self.shared = shared
+        self.must_keep = must_keep
+        self._n_held = 0
         self._candidates: dict[str, list[tuple[str, int, int]]] = {}  # key → shard, row, checksum; not yet verified
         self._places: dict[str, tuple[str, int]] = {}  # key → shard, row; verified
         self._maps: dict[str, Array] = {}
@@ -61,16 +67,20 @@ class RowStore:
 
     def _open_shard(self, index: Path) -> None:
         try:
-            entries = json.loads(index.read_text())
+            entries = parse_json(read_text(index))
+            require_regular(index.with_suffix(".npy"))
             rows = np.load(index.with_suffix(".npy"), mmap_mode="r", allow_pickle=False)
             keys, checksums = entries["keys"], entries["crc32"]
             if not len(rows) == len(keys) == len(checksums) or rows.dtype != np.float16:
                 return
         except (OSError, ValueError, KeyError, TypeError, EOFError):
             return  # a damaged shard counts as absent: its rows are computed again
-        self._maps[index.stem] = rows
+        self._take_in(index.stem, rows, keys, checksums)
+
+    def _take_in(self, shard: str, rows: Array, keys: Sequence[str], checksums: Sequence[int]) -> None:
+        self._maps[shard] = rows
         for row, (key, checksum) in enumerate(zip(keys, checksums, strict=True)):
-            self._candidates.setdefault(key, []).append((index.stem, row, checksum))
+            self._candidates.setdefault(key, []).append((shard, row, checksum))
 
     def missing(self, keys: Iterable[str]) -> list[str]:
         """Those of `keys`, each once, that are not there or are damaged."""
@@ -92,10 +102,18 @@ class RowStore:
         if self._maps and (shape := next(iter(self._maps.values())).shape[1:]) != rows.shape[1:]:
             raise SeesayError(f"rows of shape {rows.shape[1:]} do not fit {self.folder}, which holds {shape}")
         shard = uuid.uuid4().hex
-        with replace_atomically(self.folder / f"{shard}.npy") as temporary, temporary.open("wb") as file:
-            np.save(file, rows, allow_pickle=False)
-        with replace_atomically(self.folder / f"{shard}.json") as temporary:
-            temporary.write_text(json.dumps({"keys": list(keys), "crc32": [zlib.crc32(row.tobytes()) for row in rows]}))
+        checksums = [zlib.crc32(row.tobytes()) for row in rows]
+        try:
+            with replace_atomically(self.folder / f"{shard}.npy") as temporary, temporary.open("wb") as file:
+                np.save(file, rows, allow_pickle=False)
+            with replace_atomically(self.folder / f"{shard}.json") as temporary:
+                temporary.write_text(json.dumps({"keys": list(keys), "crc32": checksums}))
+        except SeesayError:
+            if self.must_keep or self._n_held + len(rows) > _HELD:
+                raise
+            self._n_held += len(rows)
+            self._take_in(shard, rows, keys, checksums)
+            return
         if self.shared is not None:
             for name in (f"{shard}.npy", f"{shard}.json"):
                 remote.write(self.shared / name, (self.folder / name).read_bytes())

@@ -20,11 +20,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from seesay.images.evidence import Looked
+from seesay.images.arrays import Looked
 from seesay.layers.attention import ContextAttention, Side, unevenness
 from seesay.layers.pair_sides import PreparedSide, Share, share_out, weighted_mean
-from seesay.layers.scratch import Scratch
-from seesay.layers.threads import map_in_threads
+from seesay.layers.threads import Scratch, map_in_threads
 from seesay.system.progress import Progress
 
 VARIANTS = ("full", "att", "ctx", "mean")

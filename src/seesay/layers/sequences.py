@@ -7,8 +7,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seesay.text.vocabulary import UNKNOWN
-
 
 @dataclass(frozen=True)
 class Sequences:
@@ -65,11 +63,6 @@ class Sequences:
             torch.cat([F.pad(part.words, (0, more)) for part, more in zip(parts, missing, strict=True)]),
             torch.cat([part.lengths for part in parts]),
         )
-
-
-def drop_words(words: Tensor, mask: Tensor, share: float) -> Tensor:
-    """Replace a random share of the words (n, T), where the mask is True, by the unknown word."""
-    return words.masked_fill(mask & (torch.rand(words.shape) < share), UNKNOWN) if share else words
 
 
 def join_rows(parts: Sequence[Tensor] | Sequence[Sequences]) -> Tensor | Sequences:

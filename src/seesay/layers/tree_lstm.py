@@ -38,7 +38,7 @@ class TreeLSTM(nn.Module):
         syntax: Noun-phrase children have weights of their own (H-LSTM); otherwise the child-sum Tree-LSTM.
 
     Example:
-        >>> from seesay.layers.tree_plan import Shape
+        >>> from seesay.text.readings import Shape
         >>> from seesay.text.trees import Tree
         >>> trees = [Tree.from_json('["S", ["NP", "a", "dog"], "runs"]'), Tree.from_json('["S", "runs"]')]
         >>> plan = Plan.of([Shape.of(tree) for tree in trees], [0, 1, 2, 2])  # a, dog, runs

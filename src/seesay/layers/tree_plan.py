@@ -1,7 +1,8 @@
 """In which order the nodes of many trees are computed together.
 
 A node waits for its children only, so all nodes of one height can be computed at once, over all trees of a batch. What
-is known of a tree alone, its `Shape`, is found once; a `Plan` for a batch of shapes is made of a few array operations.
+is known of a tree alone, its `Shape`, is found once (`seesay.text.readings`); a `Plan` for a batch of shapes is made of
+a few array operations.
 
 A plan has a row for every input and every inner node. Inputs come first: leaves that read the same word share a row.
 Inner nodes follow, height by height, and within a height noun phrases, then other nodes, then roots, so that nodes
@@ -16,57 +17,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from seesay.text.trees import Tree
-
-Indices = NDArray[np.int64]
-NOUN, OTHER, ROOT = range(3)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Shape:
-    """A tree without its words; nodes stand in the order of `Tree.nodes`, parents before children.
-
-    Attributes:
-        parent: (n_nodes,) the node above each, -1 for the root.
-        height: (n_nodes,) the longest way down to a leaf, 0 for leaves.
-        kind: (n_nodes,) NOUN for a noun phrase, ROOT for the root whatever it is, OTHER for all others.
-    """
-
-    parent: Indices
-    height: Indices
-    kind: Indices
-
-    def __len__(self) -> int:
-        return len(self.parent)
-
-    @property
-    def n_leaves(self) -> int:
-        return int((self.height == 0).sum())
-
-    @classmethod
-    def of(cls, tree: Tree) -> "Shape":
-        """The shape of a constituency tree.
-
-        Example:
-            >>> shape = Shape.of(Tree.from_json('["S", ["NP", "a", "dog"], "runs"]'))
-            >>> shape.parent.tolist(), shape.height.tolist()
-            ([-1, 0, 1, 1, 0], [2, 1, 0, 0, 0])
-        """
-        above: list[int] = []
-        nodes: list[Tree] = []
-        waiting = [(tree, -1)]
-        while waiting:
-            node, parent_place = waiting.pop()
-            waiting.extend((child, len(nodes)) for child in reversed(node.children))
-            nodes.append(node)
-            above.append(parent_place)
-        parent = np.array(above, np.int64)
-        height = np.zeros(len(nodes), np.int64)
-        for number in range(len(nodes) - 1, 0, -1):  # children come after their parents
-            height[parent[number]] = max(height[parent[number]], height[number] + 1)
-        kind = np.array([NOUN if node.is_noun_phrase else OTHER for node in nodes], np.int64)
-        kind[0] = ROOT
-        return cls(parent, height, kind)
+from seesay.text.readings import NOUN, OTHER, Indices, Reading, Shape, join_shapes
+from seesay.text.vocabulary import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +73,7 @@ class Plan:
             n_inputs: How many inputs there are; as many as are read where it is not given.
 
         Example:
+            >>> from seesay.text.trees import Tree
             >>> shape = Shape.of(Tree.from_json('["S", ["NP", "a", "dog"], ["VP", "sees", ["NP", "a", "cat"]]]'))
             >>> plan = Plan.of([shape], [0, 1, 2, 0, 3])  # a, dog, sees, a, cat
             >>> plan.rows.tolist()  # S, NP, a, dog, VP, sees, NP, a, cat
@@ -128,14 +81,7 @@ class Plan:
             >>> [(level.start, level.end) for level in plan.levels]
             [(4, 6), (6, 7), (7, 8)]
         """
-        sizes = np.array([len(shape) for shape in shapes], np.int64)
-        firsts = np.cumsum(sizes) - sizes
-        own = np.concatenate([shape.parent for shape in shapes]) if len(shapes) else np.zeros(0, np.int64)
-        parent = np.where(own < 0, -1, own + np.repeat(firsts, sizes))  # (n_nodes,)
-        height, kind = (
-            np.concatenate([getattr(shape, name) for shape in shapes]) if len(shapes) else np.zeros(0, np.int64)
-            for name in ("height", "kind")
-        )
+        parent, height, kind = join_shapes(shapes)
         leaves, inner = np.flatnonzero(height == 0), np.flatnonzero(height)
         read = np.arange(len(leaves)) if inputs is None else np.asarray(inputs, np.int64).reshape(-1)
         if len(read) != len(leaves):
@@ -177,9 +123,22 @@ class Plan:
             leaf_parents=torch.from_numpy(rows[parent[by_input]] - n_inputs),
             leaf_offsets=torch.from_numpy(np.searchsorted(rows[by_input], np.arange(n_inputs))),
             rows=torch.from_numpy(rows),
-            roots=torch.from_numpy(rows[firsts] if len(firsts) else firsts),
+            roots=torch.from_numpy(rows[parent < 0]),
             noun_rows=torch.from_numpy(n_inputs + np.flatnonzero(kind[inner] == NOUN)),
             other_rows=torch.from_numpy(
                 np.concatenate([np.arange(n_inputs), n_inputs + np.flatnonzero(kind[inner] == OTHER)])
             ),
         )
+
+
+def plan_readings(readings: Sequence[Reading], hidden: NDArray[np.bool_] | None = None) -> tuple[Indices, Plan]:
+    """The distinct words of sentences (n_inputs,), and how their trees are computed from these.
+
+    Args:
+        hidden: (n_leaves,) which words, over all sentences, are replaced by the unknown word.
+    """
+    words = np.concatenate([reading.words for reading in readings])
+    if hidden is not None:
+        words = np.where(hidden, UNKNOWN, words)
+    distinct, inputs = np.unique(words, return_inverse=True)
+    return distinct, Plan.of([reading.shape for reading in readings], inputs, len(distinct))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from seesay.errors import SeesayError
 from seesay.library.encoder import Encoder, WeightsEncoder
-from seesay.library.indexing.places import absolute, exists, library_place, open_store, resolve_folder, root_of, without
+from seesay.library.indexing import places
 from seesay.library.ranking.cascade import RegionStage
 from seesay.library.ranking.likeness import Crop, Source, own_contents, vector_of
 from seesay.library.ranking.query import read_query, read_sentence
@@ -55,7 +55,7 @@ class Library:
         stages: Sequence[Stage] | Literal["installed"] = "installed",
     ) -> None:
         named = WeightsEncoder(model) if model and not encoder else None  # weights that are not there make no library
-        self.store = store or open_store(library_place(location))
+        self.store = store or places.open_store(places.library_place(location))
         made_with = self.store.fingerprint()
         self.encoder: Encoder = encoder or named or WeightsEncoder(made_with.model if made_with else DEFAULT_MODEL)
         self._stages = stages
@@ -114,7 +114,7 @@ class Library:
         """
         from seesay.library.indexing.index import index_folder
 
-        path = resolve_folder(folder)
+        path = places.resolve_folder(folder)
         with self.store.writing(together=True):
             self._agree(start=True)
             root = self._root_of(path, exclude)
@@ -128,7 +128,7 @@ class Library:
         """The remembered folder that a path belongs to; it is remembered where there is none."""
         while True:  # another indexer may have changed the folders in between
             folders = self.store.folders()
-            root, remembered = root_of(path, folders, exclude)
+            root, remembered = places.root_of(path, folders, exclude)
             if remembered == folders or self.store.set_folders(remembered, known=folders):
                 return root
 
@@ -182,7 +182,7 @@ class Library:
         own = [own_contents(self.store, *pair) for pair in zip(like, examples, strict=True)]
         return find_photos(
             self.store, replace(terms, like=tuple(examples)), self.encoder.calibration,
-            narrow(_within(where, folders), terms.typed.dates), stages=self.cascade.held(self.store),
+            narrow(places.within(where, folders), terms.typed.dates), stages=self.cascade.held(self.store),
             without=[content for contents in own for content in contents], top=top, min_score=min_score, sort=sort,
         )  # fmt: skip
 
@@ -211,15 +211,9 @@ class Library:
             )
         if not phrase.strip():
             raise SeesayError("the query is empty", allowed="a few words, such as 'red bus'")
-        return find_regions(
-            self.store,
-            read_sentence(self.encoder, phrase, exact=exact),
-            stage,
-            _within(where, folders),
-            top=top,
-            min_score=min_score,
-            sort=sort,
-        )
+        sentence = read_sentence(self.encoder, phrase, exact=exact)
+        below = places.within(where, folders)
+        return find_regions(self.store, sentence, stage, below, top=top, min_score=min_score, sort=sort)
 
     def latest(self, n: int = 20, *, skip: int = 0, where: Filter | None = None) -> list[Photo]:
         """The photos of the latest dates, without so many of the very latest."""
@@ -235,7 +229,7 @@ class Library:
 
     def failures(self, folders: Sequence[Path | str] = ()) -> list[Failure]:
         """Files that could not be used, with the reasons."""
-        return self.store.failures([absolute(folder) for folder in folders])
+        return self.store.failures([places.absolute(folder) for folder in folders])
 
     def status(self) -> Status:
         """What the library holds."""
@@ -252,11 +246,11 @@ class Library:
         Raises:
             SeesayError: The library knows nothing of it.
         """
-        path = absolute(folder)
+        path = places.absolute(folder)
         with self.store.writing():
             folders = self.store.folders()
             files = self.store.files(path)
-            kept = [without(known, path) for known in folders if not known.path.is_relative_to(path)]
+            kept = [places.without(known, path) for known in folders if not known.path.is_relative_to(path)]
             if not files and len(kept) == len(folders):
                 raise SeesayError(
                     f"the library knows nothing of {path}", allowed=[str(known.path) for known in folders] or None
@@ -279,7 +273,7 @@ class Library:
         """
         from seesay.library.indexing.index import index_folder
 
-        paths = [resolve_folder(folder) for folder in folders]
+        paths = [places.resolve_folder(folder) for folder in folders]
         with self.store.writing():
             self._start()
             stages = self.cascade.held(self.store)
@@ -290,11 +284,5 @@ class Library:
                     self.store, folder, self.encoder, stages=stages, workers=workers, on_progress=on_progress
                 )
                 for folder in self.store.folders()
-                if exists(folder.path)
+                if places.exists(folder.path)
             }
-
-
-def _within(where: Filter | None, folders: Sequence[Path | str]) -> Filter:
-    """A filter that lets through what lies below folders, too."""
-    found = where or Filter()
-    return replace(found, folders=tuple(resolve_folder(folder) for folder in folders)) if folders else found

@@ -67,7 +67,7 @@ class GlobalEmbedding(Protocol):
 
 
 def load_aligner(name: str | Path) -> Aligner:
-    """Load trained weights that can say which region a word speaks of.
+    """Load trained weights that can say which region a word refers to.
 
     Raises:
         SeesayError: The weights are of a model that sees images as a whole; those that can are named.

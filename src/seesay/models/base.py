@@ -5,8 +5,7 @@ class that `seesay.models.registry` has registered.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -57,6 +56,11 @@ class Matcher(nn.Module, Declared, ABC):
         """The words of a model that reads whole words."""
         if not isinstance(self.tokenizer, Vocabulary):
             raise SeesayError(f"{self.family} reads subwords and has no vocabulary of whole words")
+        return self.tokenizer
+
+    @property
+    def caption_words(self) -> Tokenizer:
+        """The words that captions taught, with how often they have each."""
         return self.tokenizer
 
     def initialise(self, seed: int) -> None:
@@ -285,14 +289,3 @@ class Captioner(Matcher):
         logits, wanted, owner = self.word_logits(images, sentences)
         costs = F.cross_entropy(logits, wanted, reduction="none")  # (N,)
         return torch.zeros(len(images)).index_add(0, owner, -costs)
-
-
-@contextmanager
-def without_dropout(model: nn.Module) -> Iterator[None]:
-    """Let a model work as it does after training, and leave it as it was."""
-    was_training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(was_training)

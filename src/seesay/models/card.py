@@ -35,7 +35,7 @@ def write_card(about: Mapping[str, Any]) -> str:
     ]
     if data := about.get("data"):
         lines += [
-            "## Learned from",
+            "## Training data",
             "",
             "| collection | split | images | sentences | terms |",
             "| --- | --- | --- | --- | --- |",
@@ -46,7 +46,7 @@ def write_card(about: Mapping[str, Any]) -> str:
             images = f"{row['n_images']:,}" if row["n_images"] else "none, sentences only"
             sentences = f"{row['n_sentences']:,}"
             if source.get("snippets"):
-                sentences += f" noun phrases, each with the region that `{source['snippets']}` laid it on"
+                sentences += f" noun phrases, each with the region that `{source['snippets']}` assigned to it"
             terms = next((TERMS[name] for name in TERMS if row["name"].startswith(name)), "as its owner says")
             lines.append(f"| {row['name']} | {row['split']} | {images} | {sentences} | {terms} |")
         lines += ["", "The dev and test photos of each of these collections were left out of it."]
@@ -160,7 +160,10 @@ def _shown(key: str, value: Any) -> str:
     if isinstance(value, Mapping):
         subtracted = [value[side] for side in ("of_images", "of_texts") if value.get(side)]
         hubness = f" (hubness {' and '.join(map(str, subtracted))})" if subtracted else ""
-        return f"{key} {value['weight']}{hubness}" if "weight" in value else ""
+        if "weight" in value:
+            return f"{key} {value['weight']}{hubness}"
+        inside = ", ".join(filter(None, (_shown(name, own) for name, own in value.items())))
+        return "" if key == "calibration" else f"{key} ({inside})"
     if value is None:
         return ""
     return f"{key} {' + '.join(map(str, value)) if isinstance(value, list) else value}"

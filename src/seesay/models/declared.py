@@ -7,6 +7,9 @@ from typing import Any, ClassVar
 from seesay.text.tokenizer import Tokenizer
 from seesay.text.vocabulary import Vocabulary
 
+LATER_STAGES = ("regions", "captions")
+"""Stages of search that rerank what the first one found."""
+
 
 class Declared:
     """The attributes, with what holds for most models.
@@ -51,8 +54,8 @@ class Declared:
     @classmethod
     def tuning_steps(cls) -> set[str]:
         """The steps of `seesay tune` that make sense for weights of this family."""
-        first = ("hubness", "calibration", "tags") if cls.is_embedding else ()
-        later = ("cascade", "calibration") if cls.stage in ("regions", "captions") else ()
+        first = ("hubness", "calibration", "choice", "tags") if cls.is_embedding else ()
+        later = ("cascade", "calibration") if cls.stage in LATER_STAGES else ()
         return {*first, *later, *cls.tuning}
 
     @classmethod

@@ -12,10 +12,10 @@ network on 19 detections. The states of a GRU replace those of a ReLU RNN (`cell
 `magnitudes = "balanced"` the words of a sentence share one unit of length and the regions of an image have unit length
 on average: who counts how much within a sentence is still learned, but a long sentence gains nothing by its length and
 scores have a fixed scale. `free` is as published. `sentence = true` adds one more fragment, the whole sentence, which
-is laid on the whole image. Trained on their sum, words would learn only what the sentence leaves over; so a batch is
-judged by one of the two, and the sum (words times `word_weight`) is for use. With `fragments = "edges"` a fragment is
-an edge of the dependency tree (DeFrag, Karpathy et al. 2014): f(W · [x_head, x_word] + b_relation), with one W for all
-relations.
+is compared with the whole image. Trained on their sum, words would learn only what the sentence leaves over; so a
+batch is judged by one of the two, and the sum (words times `word_weight`) is for use. With `fragments = "edges"` a
+fragment is an edge of the dependency tree (DeFrag, Karpathy et al. 2014): f(W · [x_head, x_word] + b_relation), with
+one W for all relations.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,9 +30,10 @@ from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes, fixed_regions
 from seesay.layers.alignment_score import sum_of_max
+from seesay.layers.dropout import drop_words
 from seesay.layers.pooling import masked_max
 from seesay.layers.recurrent import CELLS, Recurrent
-from seesay.layers.sequences import Sequences, drop_words
+from seesay.layers.sequences import Sequences
 from seesay.models.aligner import Aligner
 from seesay.models.registry import register_model
 from seesay.models.starting import initialise_from_embedding
@@ -51,7 +52,7 @@ class DVSAConfig:
     Attributes:
         dim: Of the joint space.
         word_dim: Of the word vectors, which are learned.
-        fragments: What of a sentence is laid on regions: `words` in their context, or `edges` of the dependency tree.
+        fragments: What is aligned with regions: `words` in their context, or `edges` of the dependency tree.
         cell: Of the recurrent network that gives words their context: `rnn`, `gru` or `lstm`.
         regions: A scheme of `seesay.images.regions.fixed_regions`; `whole` is the full-frame baseline.
         magnitudes: `balanced` within a sentence and an image; of `words` only, where regions score by their direction
@@ -59,7 +60,7 @@ class DVSAConfig:
         length_power: Scores are divided by the number of words to this power: 0 is the paper's sum, 1 the mean.
         sentence: Lay the sentence as a whole on the image as a whole, too.
         word_weight: What the words count for beside the sentence.
-        word_batches: Share of the training batches that the words are judged by, where the sentence is laid on too.
+        word_batches: Share of the training batches that the words are judged by, where the sentence counts too.
         map_dim: Of the network's map: 1,280 for EfficientNet-Lite, 256 for AlexNet, 512 for VGG, 2,048 for ResNet-50.
         word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
         start_from: Weights of a joint embedding (`vse`) of the same shape that words, encoder and W_m start from.

@@ -5,8 +5,8 @@
     y_t = softmax(W_oh · h_t + b_o)
 
 It learns from whole images with their sentences and, where a recipe wants it, from regions with the phrases that the
-alignment model laid on them (`seesay.training.snippets`). The supplement's tricks are choices: an LSTM in place of the
-RNN (`cell`), biases b_o that start at the logarithms of the words' frequencies (`frequency_bias`), the full frame
+alignment model assigned to them (`seesay.training.snippets`). The supplement's tricks are choices: an LSTM in place of
+the RNN (`cell`), biases b_o that start at the logarithms of the words' frequencies (`frequency_bias`), the full frame
 beside the region (`context`); RMSProp and clipping every element of a gradient are the recipe's. Word vectors are
 learned from random ones.
 
@@ -88,7 +88,7 @@ class DVSACaptions(Captioner):
     config_type = DVSACaptionsConfig
     paper = "dvsa"
     weak_points = (
-        "The phrases that it learned for regions were laid on them by a model, and many of them wrongly: it names what "
+        "The phrases of its training regions were assigned by a model, and many of them wrongly: it names what "
         "is usual in such an image and guesses the rest. Read a description as a guess.",
         "Small regions: the network's map has ten by ten cells.",
         "Counting, colours, text inside images, named people and places.",

@@ -132,6 +132,11 @@ class EyeEar(Matcher):
         assert isinstance(self.tokenizer, Subwords)
         return self.tokenizer
 
+    @property
+    def caption_words(self) -> Tokenizer:
+        """Those of the embedding that stands beside it, which has counted them: subwords spell any word."""
+        return self.tokenizer if self.beside is None else self.beside.tokenizer
+
     @classmethod
     def tokenizer_for(cls, config: EyeEarConfig) -> Subwords:
         return Subwords.read(find_start(config.start_from) / Subwords.file_name)

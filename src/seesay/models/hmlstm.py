@@ -36,13 +36,15 @@ from seesay.layers.branch import Branch
 from seesay.layers.phrases import Phrases, merge_words
 from seesay.layers.sequences import Sequences
 from seesay.layers.tree_lstm import TreeLSTM
-from seesay.models._readings import Indices, Reader, Reading, phrase_nodes, plan_readings
+from seesay.layers.tree_plan import plan_readings
 from seesay.models.aligner import Aligner
 from seesay.models.registry import register_model
 from seesay.system.tables import check_config
+from seesay.text.readings import Indices, Reader, Reading, phrase_nodes
 from seesay.text.tokens import LONGEST
+from seesay.text.tree_places import node_runs, phrase_places, word_places
 from seesay.text.trees import Tree
-from seesay.text.vocabulary import END, PAD, Vocabulary
+from seesay.text.vocabulary import PAD, Vocabulary
 
 SENTENCES = ("root", "max")
 MATCHES = ("cosine", "heat")
@@ -125,7 +127,7 @@ class HMLSTM(Aligner):
     explainers = ("alignment",)
     stage = "regions"
     weak_points = (
-        "It found out by itself which phrase speaks of which region, and was often wrong: read a box as a guess.",
+        "It found the region of each phrase by itself, and was often wrong: read a box as a guess.",
         "A sentence is read as a tree. Where the parser stumbles, over a list or a line of verse, so does the model.",
         "Counting, left and right, and what is smaller than its windows.",
         "Words that captions of everyday photos do not use, text inside images, named people and places.",
@@ -203,47 +205,23 @@ class HMLSTM(Aligner):
         return self.encode_trees(sentences, nouns=False).sentences
 
     def encode_texts(self, sentences: Sequence[str]) -> Sequences:
-        """A vector for every word, and for the sentence as a whole one more.
-
-        A word speaks for the smallest noun phrase that it is part of, whose share its words divide between them; one
-        outside of all says nothing about any region. A sentence that names nothing is a phrase itself.
-        """
-        found = self.encode_trees(sentences)
-        readings = self.read(sentences)
-        lengths = torch.tensor([len(reading.words) for reading in readings], dtype=torch.int64)
-        states = found.sentences.new_zeros(len(readings), max([0, *lengths.tolist()]) + 1, found.sentences.shape[1])
-        words = torch.zeros(states.shape[:2], dtype=torch.int64)
-        start = 0
-        for row, reading in enumerate(readings):
-            n, n_phrases = len(reading.words), len(reading.nouns)
-            inside = reading.innermost >= 0
-            if n_phrases:
-                own = reading.innermost[inside]
-                shares = (reading.shares / np.bincount(own, minlength=n_phrases).clip(1))[own]
-                vectors = found.phrases[start : start + n_phrases][own] * torch.from_numpy(shares).float().unsqueeze(1)
-                states[row, torch.from_numpy(np.flatnonzero(inside))] = vectors
-            else:
-                states[row, :n] = found.sentences[row] / n
-            states[row, n] = found.sentences[row]
-            words[row, :n], words[row, n] = torch.from_numpy(reading.words), END
-            start += n_phrases
-        return Sequences(states, words, lengths + 1)
+        """A vector for every word, and for the sentence as a whole one more (`seesay.text.tree_places.word_places`)."""
+        found, places = self.encode_trees(sentences), word_places(self.read(sentences))
+        vectors = torch.cat([found.sentences, found.phrases])
+        source, weights, words, lengths = (
+            torch.from_numpy(part) for part in (places.source, places.weights, places.words, places.lengths)
+        )
+        states = vectors[source] * weights.unsqueeze(-1) if len(vectors) else vectors.new_zeros(0, 1, self.config.dim)
+        return Sequences(states, words, lengths)
 
     def encode_phrases(self, phrases: Sequence[str]) -> Tensor:
         """Phrases that stand alone, as they would be within a sentence: (n, D).
 
-        A noun phrase is a node below the root, and it is nodes that were laid on regions.
+        A noun phrase is a node below the root, and regions are assigned to nodes.
         """
         found = self.encode_trees(phrases)
-        readings = self.read(phrases)
-        covers = np.concatenate(
-            [(reading.spans == [0, len(reading.words)]).all(axis=1) for reading in readings] or [[]]
-        )
-        vectors = found.sentences.clone()
-        # Of several nodes that cover a phrase the outermost, which stands first, is written last.
-        for place in np.flatnonzero(covers)[::-1].tolist():
-            vectors[found.owner[place]] = found.phrases[place]
-        return vectors
+        places = torch.from_numpy(phrase_places(self.read(phrases)))
+        return torch.cat([found.sentences, found.phrases])[places]
 
     def encode_trees(self, sentences: Sequence[str], *, nouns: bool = True) -> Phrases:
         """Sentences and all noun phrases in them, from one pass over their trees."""
@@ -272,13 +250,9 @@ class HMLSTM(Aligner):
 
     def _largest(self, states: Tensor, readings: list[Reading], rows: Tensor, nodes: Indices) -> Tensor:
         """The largest values over the nodes of each sentence, then of each phrase: (n + P, hidden)."""
-        sizes = np.concatenate([reading.sizes for reading in readings])  # (n_nodes,)
-        lengths = np.array([len(reading.shape) for reading in readings])
-        first = np.concatenate([np.cumsum(lengths) - lengths, nodes])  # a subtree is a run of nodes
-        own = sizes[first]
-        offsets = np.cumsum(own) - own
-        run = np.arange(own.sum()) - np.repeat(offsets - first, own)
-        return F.embedding_bag(rows[torch.from_numpy(run)], states, torch.from_numpy(offsets), mode="max")
+        run, lengths = node_runs(readings, nodes, whole=True)
+        offsets = torch.from_numpy(np.cumsum(lengths) - lengths)
+        return F.embedding_bag(rows[torch.from_numpy(run)], states, offsets, mode="max")
 
     def read(self, sentences: Sequence[str]) -> list[Reading]:
         """Parse sentences; those that were read before are remembered."""

@@ -23,12 +23,11 @@ from safetensors.torch import load_file
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
+from seesay.catalogue.weights import HUBNESS as HUBNESS
 from seesay.errors import SeesayError
 from seesay.system.files import replace_atomically
 from seesay.system.reading import require_regular
 
-HUBNESS = "hubness.safetensors"
-"""The file in the folder of the weights."""
 _OLDER = "popularity.safetensors"  # its name in folders of version 0.1
 N_CENTRES = 512
 """Of each side, as training saves them; packaged weights have fewer, for their size (`seesay tune --only hubness`)."""

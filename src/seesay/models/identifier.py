@@ -27,8 +27,9 @@ from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
+from seesay.layers.dropout import drop_words
 from seesay.layers.relu_lstm import ReLULSTM
-from seesay.layers.sequences import Sequences, drop_words
+from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load_kind
 from seesay.models.registry import register_model
@@ -101,10 +102,11 @@ class Identifier(Matcher):
     measured_by = "seesay evaluate {name} --data flickr8k --task identification"
     paper = "identifier"
     explainers = ("contrastive", "excitation")
+    tuning = ("calibration",)
     starts_from: ClassVar[Mapping[str, str]] = {"words_from": "vse"}
     weak_points = (
         "Images that look alike: it tells any two apart far better than two near ones.",
-        "Its maps show what in the image speaks for a match, which is not always what a word speaks of.",
+        "Its maps show what in the image supports a match, which is not always the region of a word.",
         "Counting, text inside images, named people and places.",
     )
     config: IdentifierConfig

@@ -26,9 +26,10 @@ from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
+from seesay.layers.dropout import without_dropout
 from seesay.layers.likelihood import log_likelihoods
 from seesay.layers.sequences import Sequences
-from seesay.models.base import NORMALISATIONS, Captioner, State, without_dropout
+from seesay.models.base import NORMALISATIONS, Captioner, State
 from seesay.models.registry import register_model
 from seesay.models.starting import learn_on_from
 from seesay.system.progress import Progress
@@ -189,10 +190,8 @@ class MRNN(Captioner):
 
     def encode_images(self, features: Features) -> Tensor:
         self.check_features("image_dim", features.pooled)
-        if self.V_I is None:
-            return features.pooled[:, :0]
-        encoded: Tensor = self.V_I(self.image_dropout(features.pooled))
-        return encoded
+        seen: Tensor = features.pooled[:, :0] if self.V_I is None else self.V_I(self.image_dropout(features.pooled))
+        return seen
 
     def refine(self, images: Tensor) -> Tensor:
         return g(images)  # section 8.1: I_r = g(V_I · I)

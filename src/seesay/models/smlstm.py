@@ -27,13 +27,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.images.evidence import Looked
+from seesay.images.arrays import Looked
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.attention import FORMS, Side
+from seesay.layers.dropout import drop_words
 from seesay.layers.pooling import masked_max, masked_mean
 from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.selective_lstm import SIMILARITIES, VARIANTS, SelectiveLSTM
-from seesay.layers.sequences import Sequences, drop_words
+from seesay.layers.sequences import Sequences
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
 from seesay.models.registry import register_model
@@ -135,7 +136,7 @@ class SMLSTM(Matcher):
     starts_from: ClassVar[Mapping[str, str]] = {"start_from": "vse", "words_from": "dvsa"}
     weak_points = (
         "A score is of one image with one sentence: it is slow over many images, and meant for a short list.",
-        "Where it looks is what helps it to match, not always what a word speaks of.",
+        "It attends to what helps it to match, which is not always the region of a word.",
         "Counting, text inside images, named people and places, and words that captions of everyday photos do not use.",
     )
     n_dev_images = 300

@@ -9,12 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
+from seesay.images.backbones import find_network
 from seesay.images.features import FeatureSpec
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
 from seesay.models.vse import VSE
 from seesay.text.subwords import Subwords
 from seesay.text.vocabulary import SPECIAL
+
+_BY_WORD = ("embedding", "words")
+"""Parts with a row for every word."""
 
 
 def load_source(model: Matcher, key: str) -> Matcher:
@@ -64,7 +68,7 @@ def initialise_from_parts(model: Matcher, source: Matcher, parts: Mapping[str, s
         found = {here + key.removeprefix(there): key for key in theirs if key.startswith(f"{there}.")}
         if not found:
             raise SeesayError(f"{here} cannot start from {there} of {name!r}, which has none", hint="seesay models")
-        taken |= {key: theirs[source_key][rows if there == "embedding" else ...] for key, source_key in found.items()}
+        taken |= {key: theirs[source_key][rows if there in _BY_WORD else ...] for key, source_key in found.items()}
     for key, tensor in taken.items():
         if key not in ours or ours[key].shape != tensor.shape:
             own = tuple(ours[key].shape) if key in ours else "absent"
@@ -81,12 +85,18 @@ def learn_on_from(model: Matcher, key: str, *, sees: str) -> None:
 
     Args:
         key: Of the configuration, which names the weights.
-        sees: The layer that reads the image's vector. It is taken only where both have the same network.
+        sees: The layer that reads the image's vector. It is taken where both have the same network. Where the source's
+            network is the second of two that stand side by side, it reads that, and of the first nothing yet.
     """
     source = load_source(model, key)
     is_same_network = source.feature_spec == model.feature_spec
     parts = {name: name for name, part in model.named_children() if list(part.parameters()) if name != sees}
     initialise_from_parts(model, source, parts | ({sees: sees} if is_same_network else {}))
+    network = find_network(model.feature_spec.backbone)
+    if network.both and network.lower == source.feature_spec.backbone:
+        learned = source.get_parameter(f"{sees}.weight")
+        seen = model.get_parameter(f"{sees}.weight").zero_()
+        seen[:, -learned.shape[1] :] = learned
     bias = model.get_parameter("bias")
     known = [place for place, word in enumerate(model.vocabulary.words) if word in source.vocabulary]
     rows = source.vocabulary.encode([model.vocabulary.words[place] for place in known])

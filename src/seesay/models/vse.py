@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import windows
+from seesay.layers.dropout import drop_words
 from seesay.layers.pooling import AttentionPool, masked_max, masked_mean
 from seesay.layers.recurrent import Recurrent
-from seesay.layers.sequences import drop_words
 from seesay.models.base import Matcher
 from seesay.models.registry import register_model
 from seesay.system.tables import check_config, check_directions

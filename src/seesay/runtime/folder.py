@@ -46,10 +46,20 @@ class Session:
     session: "onnxruntime.InferenceSession"
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    path: Path
 
     def __call__(self, arrays: Arrays) -> list[NDArray[Any]]:
-        """What the graph gives, in the order of its outputs; arrays that it does not ask for are left out."""
-        found: list[NDArray[Any]] = self.session.run(None, {name: arrays[name] for name in self.inputs})
+        """What the graph gives, in the order of its outputs; arrays that it does not ask for are left out.
+
+        Raises:
+            SeesayError: It asks for something that there is not, or cannot be computed.
+        """
+        if absent := [name for name in self.inputs if name not in arrays]:
+            raise SeesayError(f"the graph {self.path} asks for {', '.join(absent)}", allowed=arrays)
+        try:
+            found: list[NDArray[Any]] = self.session.run(None, {name: arrays[name] for name in self.inputs})
+        except Exception as error:  # as where it is opened
+            raise SeesayError(f"cannot compute the graph {self.path}: {str(error)[:300]}") from error
         return found
 
 
@@ -113,9 +123,9 @@ class GraphFolder:
         """
         if graph not in self._sessions:
             if graph not in self.names:
-                why = self.table.get("missing", {}).get(graph, f"{self.weights.about['family']} has none")
+                why = (self.table.get("missing") or {}).get(graph, f"{self.weights.about['family']} has none")
                 raise SeesayError(f"{self.weights.name} has no graph {graph!r}: {why}", allowed=self.names)
-            entry = self.table["files"][graph]
+            entry = self.table["files"][graph] or {}
             if "published" in entry:
                 self._sessions[graph] = self._open_published(entry)
                 return self._sessions[graph]
@@ -143,7 +153,7 @@ class GraphFolder:
         for name, stored in found.stored.items():
             if not stored.location:
                 continue
-            source, _, tensor = str(entry.get("shared", {}).get(name, "")).partition(":")
+            source, _, tensor = str((entry.get("shared") or {}).get(name, "")).partition(":")
             own = tensor or name.removeprefix(MODEL).removesuffix(HALF)
             if source:
                 shared[name] = self._shared(path, source, own, stored)
@@ -244,7 +254,7 @@ def open_session(path: Path, threads: int, shared: Arrays | None = None) -> Sess
     except Exception as error:  # ONNX Runtime has an exception of its own for every status, and none above them
         raise SeesayError(f"cannot open the graph {path}: {str(error)[:300]}", hint="seesay export") from error
     inputs, outputs = session.get_inputs(), session.get_outputs()
-    return Session(session, tuple(each.name for each in inputs), tuple(each.name for each in outputs))
+    return Session(session, tuple(each.name for each in inputs), tuple(each.name for each in outputs), path)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
-from seesay.images.arrays import LOWER, OUTPUTS, Boxes, Floats, ImageFeatures
-from seesay.images.evidence import Looked, Saliency
+from seesay.images.arrays import LOWER, OUTPUTS, Boxes, Floats, ImageFeatures, Looked, Saliency
+from seesay.runtime.blocks import score_in_blocks
 from seesay.runtime.folder import GraphFolder
 from seesay.runtime.protocol import State, Texts
 from seesay.text.tokens import LONGEST
 
 if TYPE_CHECKING:  # opening images needs packages that a query does without
     from seesay.runtime.network import Network
+    from seesay.runtime.trees import TreeReader
     from seesay.text.tokenizer import Tokenizer
     from seesay.text.trees import Tree
     from seesay.text.vocabulary import Vocabulary
@@ -97,6 +98,8 @@ class Model:
 
     def can(self, verb: str) -> bool:
         """Whether it answers `step` (writes captions), `regions`, `phrases`, `embed`, `look` or `saliency`."""
+        if verb in ("texts", "phrases") and self._trees:
+            return True
         return self.is_embedding if verb == "embed" else verb in self.graphs.names
 
     @property
@@ -186,18 +189,34 @@ class Model:
 
     def encode_texts(self, sentences: Sequence[str]) -> Any:
         """What the model keeps of each sentence: an array of n rows, or `Texts`."""
+        if self._trees:
+            read = self._trees.encode_texts(sentences or [""])
+            return read if sentences else read[:0]
         found = self.graphs.open("texts")(self.text_inputs(sentences or [""]))
         encoded = found[0] if len(found) == 1 else Texts(*found)
         return encoded if sentences else encoded[:0]
 
     def encode_phrases(self, phrases: Sequence[str]) -> Floats:
         """One vector for each phrase, read alone: (n, D)."""
+        if self._trees:
+            return self._trees.encode_phrases(phrases or [""])[: len(phrases)]
         found: Floats = self.graphs.open("phrases")(self.word_rows(phrases or [""]))[0]
         return found[: len(phrases)]
 
     def remember(self, sentence: str, tree: "Tree") -> None:
-        """Take the tree of a sentence as it is given; no graph reads trees."""
-        raise SeesayError(f"{self.name} reads no trees", hint="seesay models")
+        """Take the tree of a sentence as it is given, without the parser; of a model that reads trees."""
+        if self._trees is None:
+            raise SeesayError(f"{self.name} reads no trees", hint="seesay models")
+        self._trees.remember(sentence, tree)
+
+    @cached_property
+    def _trees(self) -> "TreeReader | None":
+        """What reads sentences, where that is done by trees."""
+        if "level" not in self.graphs.names:
+            return None
+        from seesay.runtime.trees import TreeReader
+
+        return TreeReader(self.graphs)
 
     def encode_regions(self, features: ImageFeatures, boxes: Boxes) -> Floats:
         """The vectors of any regions of images whose maps are given: (n, N, D)."""
@@ -217,18 +236,8 @@ class Model:
         return self._score(images, texts, "look" if self.can("look") else GRAPH_OF[normalise])
 
     def _score(self, images: Floats, texts: Any, graph: str) -> Floats:
-        session = self.graphs.open(graph)
-        scores = np.zeros((len(images), len(texts)), np.float32)
-        n_images, n_texts = self._block() if isinstance(texts, Texts) else (max(1, len(images)), max(1, len(texts)))
-        order: Any = np.argsort(texts.lengths, kind="stable") if isinstance(texts, Texts) else np.arange(len(texts))
-        for first in range(0, len(texts), n_texts):
-            rows = order[first : first + n_texts]
-            some = texts[rows]
-            given = vars(some) if isinstance(some, Texts) else {"texts": some}
-            for start in range(0, len(images), n_images):
-                block = images[start : start + n_images]
-                scores[start : start + n_images, rows] = session({"images": block, **given})[0]
-        return scores
+        block = self._block() if isinstance(texts, Texts) else (max(1, len(images)), max(1, len(texts)))
+        return score_in_blocks(self.graphs.open(graph), images, texts, *block)
 
     def score_views(self, views: Floats, sentences: Sequence[str]) -> Floats:
         """How well each sentence fits each image whose view (n, N, D) is given: (n_images, n_texts).
@@ -247,14 +256,6 @@ class Model:
         if "step" not in self.graphs.names:
             return _N_IMAGES, _N_TEXTS
         return max(1, _MEMORY // (4 * len(self.vocabulary))), 1
-
-    def match(self, images: Any, sentences: str | Sequence[str]) -> Floats:
-        """Score every sentence against every image, one or several, as `features` takes them: (n_images, n_texts)."""
-        given = list(images) if isinstance(images, Sequence) and not isinstance(images, str | bytes) else [images]
-        texts = [sentences] if isinstance(sentences, str) else list(sentences)
-        if not given or not texts:
-            raise SeesayError("there is nothing to match", allowed="one or more images and sentences")
-        return self.score(self.encode_images(self.features(given)), self.encode_texts(texts))
 
     def embed(self, features: ImageFeatures, sentences: Sequence[str]) -> tuple[Floats, Floats]:
         """One vector for each image and one for each sentence, the more alike the better they fit: (n, D), (m, D)."""

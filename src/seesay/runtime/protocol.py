@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.images.arrays import Boxes, Floats, ImageFeatures
-from seesay.images.evidence import Looked, Saliency
+from seesay.images.arrays import Boxes, Floats, ImageFeatures, Looked, Saliency
 
 if TYPE_CHECKING:
     from seesay.catalogue.weights import Weights
@@ -75,6 +74,10 @@ class Answering(Protocol):
 
     @property
     def tokenizer(self) -> "Tokenizer": ...
+
+    @property
+    def caption_words(self) -> "Tokenizer":
+        """The words that captions taught, with how often they have each."""
 
     @property
     def vocabulary(self) -> "Vocabulary":

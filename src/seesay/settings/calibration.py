@@ -1,8 +1,10 @@
 """What a score is worth: the share of people who, shown the photo and the sentence, would say that it fits.
 
-It is harder to fit a long sentence than a word, so the curve depends on how many content words there are. Words and
-noun phrases have a curve of their own: people were asked about sentences (`seesay.data.judgements`), and of phrases is
-known only who wrote them (`seesay.training.finishing.calibration`).
+It is harder to fit a long sentence than a word, so the curve depends on how many content words there are. Photos of
+what people hardly ever speak of are rare, so it depends on how often training captions have the rarest of them, too:
+the same score says much of a dog and little of a gondola. Words and noun phrases have a curve of their own: people were
+asked about sentences (`seesay.data.judgements`), and of phrases is known only who wrote them
+(`seesay.training.finishing.calibration`).
 """
 
 from dataclasses import dataclass, field, fields
@@ -28,6 +30,7 @@ class Calibration:
 
     Attributes:
         ceiling: The largest share, where people never agree wholly.
+        per_frequency: What is added to the offset for every tenfold of the rarest content word in training captions.
         phrases: The curve of queries of one or two content words, where they have their own.
 
     Example:
@@ -41,14 +44,22 @@ class Calibration:
     offset: float
     offset_per_word: float
     ceiling: float = field(default=1.0, metadata={"above": 0, "at_most": 1})
+    per_frequency: float = 0.0
     phrases: "Calibration | None" = None
 
-    def probability(self, scores: ArrayLike, n_words: ArrayLike) -> NDArray[np.float64]:
-        """Of a score with a sentence of so many content words; one number of words for all, or one for each."""
+    def probability(self, scores: ArrayLike, n_words: ArrayLike, rarest: ArrayLike = 0) -> NDArray[np.float64]:
+        """Of a score with a sentence.
+
+        Args:
+            n_words: Content words of the sentence; one number for all scores, or one for each.
+            rarest: How often training captions have the rarest of them; likewise.
+        """
         n, x = count_words(n_words), np.asarray(scores, np.float64)
         slope, offset = self.slope + n * self.slope_per_word, self.offset + n * self.offset_per_word
-        own = self.ceiling * sigmoid(slope * x + offset)
-        return own if self.phrases is None else np.where(n <= MOST_IN_A_PHRASE, self.phrases.probability(x, n), own)
+        own = self.ceiling * sigmoid(slope * x + offset + self.per_frequency * tenfolds(rarest))
+        if self.phrases is None:
+            return own
+        return np.where(n <= MOST_IN_A_PHRASE, self.phrases.probability(x, n, rarest), own)
 
     def to_table(self) -> dict[str, Any]:
         """What stands in config.json under `calibration`."""
@@ -59,6 +70,11 @@ class Calibration:
     def from_table(cls, table: Any, origin: str) -> "Calibration":
         """Read what `to_table` gave; further keys are remarks."""
         return read_table(cls, table, origin, "calibration.", remarks=True)
+
+
+def tenfolds(counts: ArrayLike) -> NDArray[np.float64]:
+    """Counts of words as the curve counts them."""
+    return np.log10(1 + np.asarray(counts, np.float64))
 
 
 def count_words(n_words: ArrayLike) -> NDArray[np.float64]:

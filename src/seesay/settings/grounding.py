@@ -16,7 +16,7 @@ class GroundingSettings:
         ramp: From there to where it is wholly hot, in standard deviations.
         area_power: What the area of a box counts for, to this power: 1 is IoU itself, less is kind to large boxes.
         coupling: What two neighbouring words gain by sharing a box, as a share of what a word gains by its own.
-        common: How much of what all words of a sentence have in common is subtracted from each before it is laid.
+        common: How much of what all words of a sentence have in common is subtracted from each before it chooses a box.
     """
 
     blur: float = field(default=1.0, metadata={"at_least": 0})

@@ -1,5 +1,6 @@
 """How much tags count: what a word that captions hardly ever had adds to the cosine of photos that it names."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,18 @@ class TagSettings:
     def weight_of(self, count: int) -> float:
         """λ of a word that was seen so often in training, beside words that were seen."""
         return self.weight * max(0.0, 1 - count / self.well_known)
+
+    def rarest(self, counts: Mapping[str, int], is_named: Callable[[str], object]) -> int:
+        """How often training saw the rarest of some words; one that only tags know counts as well known.
+
+        Example:
+            >>> TagSettings().rarest({"man": 12_000, "banjo": 0}, is_named=lambda word: word == "banjo")
+            500
+        """
+        return min(
+            (count or (self.well_known if is_named(word) else 0) for word, count in counts.items()),
+            default=0,
+        )
 
     @classmethod
     def from_table(cls, table: Any, origin: str) -> "TagSettings":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seesay.errors import SeesayError
+from seesay.system.reading import read_text
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -78,6 +79,6 @@ def _acquire(path: Path) -> "BaseFileLock":
 
 def _read(holder: Path) -> str:
     try:
-        return holder.read_text()[:20].strip()
+        return read_text(holder, 100)[:20].strip()
     except (OSError, UnicodeDecodeError):
         return ""

@@ -47,6 +47,22 @@ def require_finite(value: float | None) -> float | None:
     return value
 
 
+def require_count(name: str, value: int, most: int, least: int = 1) -> None:
+    """A number of something that can be done.
+
+    Raises:
+        SeesayError: It is too small or too large, or no whole number.
+
+    Example:
+        >>> require_count("top", 10**9, RESULTS)
+        Traceback (most recent call last):
+        seesay.errors.SeesayError: top is 1000000000
+          allowed: a whole number from 1 to 10,000
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise SeesayError(f"{name} is {value!r}", allowed=f"a whole number from {least} to {most:,}")
+
+
 def require_pause(seconds: float) -> float:
     """Seconds between two rounds of something: none at all, or enough to do something else in between.
 

@@ -132,9 +132,9 @@ class Registry(Generic[Kind]):
         folders = spec.submodule_search_locations if spec is not None else None
         pattern = re.compile(rf'^@{self._decorator}\("([^"]+)"', re.MULTILINE)
         return {
-            name: f"{self._package}.{path.stem}"
+            name: ".".join([self._package, *path.relative_to(folder).with_suffix("").parts])
             for folder in folders or ()
-            for path in sorted(Path(folder).glob("*.py"))
+            for path in sorted(Path(folder).rglob("*.py"))
             for name in pattern.findall(path.read_text(encoding="utf-8"))
         }
 

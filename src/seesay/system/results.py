@@ -68,12 +68,15 @@ _KINDS = (
 )
 
 
-def check_result_folder(folder: Path, *, holds: Sequence[str], overwrite: bool = False) -> None:
+def check_result_folder(
+    folder: Path, *, holds: Sequence[str], begins: Sequence[str] = (), overwrite: bool = False
+) -> None:
     """Refuse a folder that holds something else than an earlier result.
 
     Args:
         folder: Made where it is not there. Some name above it may be a link.
         holds: The names of files that an earlier result has there.
+        begins: Those of files that may be there before them: one that was killed has left nothing else.
         overwrite: Whether files of the same names may be replaced.
 
     Raises:
@@ -82,7 +85,9 @@ def check_result_folder(folder: Path, *, holds: Sequence[str], overwrite: bool =
     try:
         nearest = next(place for place in (folder, *folder.parents, Path()) if place.exists())
         is_folder = nearest.is_dir()
-        empty = nearest != folder or not is_folder or not any(entry.suffix != PARTIAL for entry in folder.iterdir())
+        begun = {*holds, *begins}
+        empty = nearest != folder or not is_folder
+        empty = empty or all(entry.suffix == PARTIAL or entry.name in begun for entry in folder.iterdir())
     except (OSError, ValueError) as error:
         raise SeesayError(f"cannot write to {str(folder)!r}: {getattr(error, 'strerror', None) or error}") from error
     if not is_folder or not os.access(nearest, os.W_OK):

@@ -73,12 +73,12 @@ class Subwords:
 
     def encode(self, sentence: str) -> list[int]:
         """The numbers of a sentence's subwords, between `[CLS]` and `[SEP]`."""
-        numbers: list[int] = self._tokenizer.encode(sentence).ids
+        numbers: list[int] = self._tokenizer.encode(_well_formed(sentence)).ids
         return numbers
 
     def count(self, word: str) -> int:
         """See `FREQUENT`; 0 for a word with a letter that no piece has."""
-        pieces = self._tokenizer.encode(word, add_special_tokens=False).ids
+        pieces = self._tokenizer.encode(_well_formed(word), add_special_tokens=False).ids
         if not pieces or self.unknown in pieces:
             return 0
         return FREQUENT if len(pieces) == 1 else 1
@@ -93,7 +93,7 @@ class Subwords:
 
     def rows(self, sentences: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Subword numbers (n, T), padded, and which of them count (n, T)."""
-        found = [encoding.ids for encoding in self._tokenizer.encode_batch(list(sentences))]
+        found = [encoding.ids for encoding in self._tokenizer.encode_batch([*map(_well_formed, sentences)])]
         lengths = np.array([len(row) for row in found], np.int64)
         mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
         padded = np.full(mask.shape, self.pad, np.int64)
@@ -132,3 +132,18 @@ class Subwords:
             token["ids"] = [numbers[name] for name in token["tokens"]]
         table["padding"] = table["truncation"] = None
         return Subwords(json.dumps(table, ensure_ascii=False)), kept
+
+
+def _well_formed(text: str) -> str:
+    """A text without what no text can hold: a command line may bring any bytes, which Python keeps as halves of pairs.
+
+    Example:
+        >>> _well_formed("a caf\udcc3\udca9"), _well_formed("\ud83d dog")
+        ('a café', '? dog')
+    """
+    if text.isascii():
+        return text
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()

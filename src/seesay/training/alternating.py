@@ -27,7 +27,7 @@ from seesay.data.examples import Examples, Indices
 from seesay.grounding.phrases import MIN_COUNT, MOST, PHRASES, gather_phrases, write_phrases
 from seesay.images.extraction import FeatureTable, features_of
 from seesay.layers.alignment_score import sum_of_max
-from seesay.models.base import without_dropout
+from seesay.layers.dropout import without_dropout
 from seesay.models.hmlstm import HMLSTM
 from seesay.scoring import find_correspondences
 from seesay.training.distributed import gather_shards, gather_with_own_gradient

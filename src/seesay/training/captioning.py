@@ -20,9 +20,10 @@ from seesay.captioning.reranking import FREQUENCIES, KNOWS_RARE
 from seesay.data.examples import Examples, Indices
 from seesay.engines import answering
 from seesay.images.features import Features
+from seesay.layers.dropout import without_dropout
 from seesay.metrics.captions import caption_report
 from seesay.metrics.frequencies import DocumentFrequencies
-from seesay.models.base import Captioner, Matcher, without_dropout
+from seesay.models.base import Captioner, Matcher
 from seesay.scoring import measure_perplexity, read_rows
 from seesay.text.tokens import tokenize
 from seesay.training.recipe import Recipe

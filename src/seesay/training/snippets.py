@@ -28,7 +28,7 @@ from seesay.training.recipe import SourceRecipe
 from seesay.training.sources import read_whole_collection
 
 REGIONS = "windows-100"
-"""What a phrase may be laid on: selective search would take longer than all of the training."""
+"""The regions that a phrase may get: selective search would take longer than all of the training."""
 _AT_ONCE = 512
 
 
@@ -61,7 +61,7 @@ def read_snippets(recipe: SourceRecipe, spec: FeatureSpec) -> Examples:
 @lru_cache(maxsize=1)  # runs of one process that are compared learn from the same snippets
 @torch.inference_mode()
 def find_snippets(collection: Collection, weights: str, spec: FeatureSpec) -> tuple[list[str], RegionTable]:
-    """The snippets of all sentences of a collection, and the regions that they were laid on, in the same order.
+    """The snippets of all sentences of a collection, and their regions, in the same order.
 
     Args:
         collection: Images, all of which are there, and sentences.

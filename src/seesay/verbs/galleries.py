@@ -1,5 +1,6 @@
 """The photos that a verb searches: a captioned collection, or a folder."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,7 +70,8 @@ def open_gallery(within: "Collection | str | Path", images: Path | None = None, 
             raise
         except SeesayError:
             folder = Path(within)
-            photos = find_photos([folder])[0] if folder.is_dir() and images is None else []
+            is_folder = os.path.isdir(folder)  # noqa: PTH112 - takes a name of any length
+            photos = find_photos([folder])[0] if is_folder and images is None else []
             if not photos:
                 raise
             return Gallery(

@@ -222,8 +222,8 @@ def _align(aligner: "Answering", photo: "Image", reading: "Reading", boxes: "Box
         raise SeesayError(f"the sentence {reading.written!r} has no words")
     heats = heat_maps(aligner, features, texts.states[0, : len(tokens)])
     named = zip(tokens, name_things(tokens), strict=True)
-    laid = [names and token in aligner.tokenizer for token, names in named]
-    parts = align_words(heats, boxes, laid=laid, settings=how)
+    grounded = [names and token in aligner.tokenizer for token, names in named]
+    parts = align_words(heats, boxes, grounded=grounded, settings=how)
     least = _FAINT * max(part.gain for part in parts)
     found: list[GroundedPhrase] = []
     marks: list[Mark] = []

@@ -6,9 +6,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seesay.catalogue.weights import calibration_of
+from seesay.catalogue.weights import calibration_of, tuned_table
 from seesay.errors import SeesayError
-from seesay.library.ranking.calibration import is_likely
+from seesay.library.ranking.calibration import LEAST_LIKELY
 from seesay.verbs.inputs import Images, NamedImage, read_usable, refuse
 from seesay.verbs.loading import answering_model, name_of
 from seesay.verbs.results import Bars, Drawn, lines, no_bars, picture_html, table_html
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from seesay.runtime.protocol import Answering
 
 
+HALF = 0.5
+"""Below this an identifier takes it for likelier that a description does not fit."""
+
+
 @dataclass(frozen=True, slots=True)
 class IdentifiedImage:
     """An image and how probable it is.
@@ -26,9 +30,9 @@ class IdentifiedImage:
     Attributes:
         image: The image that was given.
         choice: Probability that the description was written for this one of the images.
-        match: The share of people who would say that the description fits this image, which is looked at alone. For
-            weights that were not calibrated by people: the probability, where half of all pairs match; None where the
-            model compares images and gives no such probability.
+        match: That the description fits this image, which is looked at alone. Of an identifier the probability, as if
+            it were written for every second image; of an embedding the share of people who would say so, None where
+            that has not been measured.
     """
 
     image: NamedImage
@@ -63,7 +67,8 @@ class Identification(Drawn):
     warnings: tuple[str, ...]
     nothing_known: bool
     _method: str = field(compare=False)
-    _identifier: "Answering" = field(compare=False)
+    _explained: "Answering" = field(compare=False)
+    _least: float = field(default=HALF, compare=False)
 
     @property
     def best(self) -> IdentifiedImage:
@@ -72,8 +77,8 @@ class Identification(Drawn):
 
     @property
     def is_none(self) -> bool:
-        """Whether the description is likely to fit none of the images."""
-        return self.nothing_known or (self.best.match is not None and not is_likely(self.best.match))
+        """Whether the description probably fits none of the images."""
+        return self.nothing_known or (self.best.match is not None and self.best.match < self._least)
 
     def __len__(self) -> int:
         return len(self.images)
@@ -89,7 +94,7 @@ class Identification(Drawn):
         from seesay.drawing.saliency import draw_identification
         from seesay.explainers.explaining import explain
 
-        model = self._identifier
+        model = self._explained
         photos = [row.image.open(at_least=800) for row in self.images]
         features = [model.features([row.image.source]) for row in self.images]
         found = [explain(model, each, self.sentence, self._method) for each in features]
@@ -138,7 +143,7 @@ def identify(
     sentence: str,
     images: Images,
     *,
-    model: "Answering | str | Path" = "identifier",
+    model: "Answering | str | Path" = "eye",
     n: int | None = None,
     method: str | None = None,
     exact: bool = False,
@@ -153,7 +158,8 @@ def identify(
         model: Weights of an identifier or of a joint embedding by name or folder, or a loaded one. The choice of an
             embedding is the softmax of its scores, which nobody has calibrated.
         n: How many to give, the best first; all where it is not given.
-        method: The explainer that `draw()` asks, by name; by default the first that the model lists.
+        method: The explainer that `draw()` asks, by name; by default the first that the model lists, or, for a model
+            that lists none, the one that `seesay.explain` asks.
         exact: Take every word as it is written; by default one that the model has never learned is read as the known
             one that it is spelled like (`seesay.text.typed.known_words`).
         skip_unusable: Leave out images that cannot be opened, which `failures` then names, instead of an error.
@@ -170,7 +176,7 @@ def identify(
 
     import numpy as np
 
-    from seesay.explainers.registry import choose_explainer
+    from seesay.explainers.registry import choose_explainer, default_weights
     from seesay.runtime.probabilities import choice_probability, match_probability
     from seesay.text.function_words import content_words
     from seesay.text.tokens import tokenize
@@ -182,7 +188,8 @@ def identify(
     if not compares:
         identifier = answering_model(model, "saliency", "gives no probability of a match")
     name = name_of(identifier, model)
-    explainer = choose_explainer(identifier, method)  # an unknown one is refused before anything is computed
+    explained = identifier if identifier.explainers else answering_model(default_weights(method))
+    explainer = choose_explainer(explained, method)  # an unknown one is refused before anything is computed
     if not tokenize(sentence):
         raise SeesayError(f"the description {sentence!r} has no words")
     reading = read_words(sentence, identifier.tokenizer, exact=exact)
@@ -191,14 +198,14 @@ def identify(
         if not skip_unusable or not seen.images:
             refuse(seen.failures)
         logits = identifier.score(identifier.encode_images(seen.all()), identifier.encode_texts([reading.text]))[:, 0]
-        curve = calibration_of(identifier.weights)
-        calibration = (1.0, 0.0, identifier.temperature) if compares else identifier.calibration
+        curve = calibration_of(identifier.weights) if compares else None
+        calibration = (1.0, 0.0, _choice_temperature(identifier)) if compares else identifier.calibration
         choice = choice_probability(calibration, logits)
+        words = content_words(reading.text)
+        rarest = min(map(identifier.caption_words.count, words), default=0)
         match = (
-            match_probability(calibration, logits)
-            if curve is None
-            else curve.probability(logits, len(content_words(reading.text)))
-        )
+            match_probability(calibration, logits) if curve is None else curve.probability(logits, len(words), rarest)
+        ) * (not reading.is_lost)
         has_match = curve is not None or not compares
     order = np.argsort(-logits, kind="stable").tolist()[:n]
     rows = tuple(
@@ -213,8 +220,15 @@ def identify(
         warnings,
         reading.is_lost,
         explainer.name,
-        identifier,
+        explained,
+        HALF if curve is None else LEAST_LIKELY,
     )
+
+
+def _choice_temperature(model: "Answering") -> float:
+    """What an embedding's scores are divided by in the choice among images: chosen on dev, or else as in training."""
+    chosen = tuned_table(model.weights, "choice") if model.weights else None
+    return float(chosen["temperature"]) if chosen else model.temperature
 
 
 def _percent(probability: float | None) -> str:

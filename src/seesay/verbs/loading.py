@@ -41,8 +41,11 @@ def answering_model(given: Any, verb: str = "", lack: str = "") -> "Answering":
 
     if isinstance(given, str | Path):
         model: Answering = load_once(given, Model)
-        if verb not in ("step", "regions") and "phrases" in find(given).about["graphs"].get("missing", {}):
+        graphs = find(given).about["graphs"]
+        if verb not in ("step", "regions") and "phrases" in graphs.get("missing", {}):
             model = load_once(given, _reader_of_trees)
+        elif verb not in ("step", "regions") and "level" in graphs["files"]:
+            require("parse", purpose=f"{given}, which reads sentences as trees,")
     elif hasattr(given, "can"):
         model = given
     else:
@@ -53,7 +56,7 @@ def answering_model(given: Any, verb: str = "", lack: str = "") -> "Answering":
 
 
 def _reader_of_trees(name: str | Path) -> "Answering":
-    """Weights that read sentences as trees, which needs torch and a parser."""
+    """Weights that read sentences as trees and have no graphs for that: it needs torch and a parser."""
     require("train", "parse", purpose=f"{name}, which reads sentences as trees,")
     from seesay.engines import open_model
 

@@ -125,9 +125,9 @@ def map_collection(
 
     matcher = answering_model(model)
     name = name_of(matcher, model)
-    images, texts = _embed(matcher, name, chosen, bars)
+    vectors, texts = _embed(matcher, name, chosen, bars)
     owner = np.repeat(np.arange(len(chosen)), [len(item.sentences) for item in chosen.items])
-    found = lay_out(images, texts, owner.tolist(), seed=seed)
+    found = lay_out(vectors, texts, owner.tolist(), seed=seed)
     return CollectionMap(name, label_of(matcher), chosen, found, mean_line(found))
 
 

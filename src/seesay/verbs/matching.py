@@ -14,12 +14,13 @@ from seesay.system.extras import require
 from seesay.text.function_words import content_words
 from seesay.text.tokens import tokenize
 from seesay.verbs.inputs import Images, NamedImage, find_missing, read_images
-from seesay.verbs.loading import answering_model, load_once, name_of
+from seesay.verbs.loading import answering_model, name_of
 from seesay.verbs.results import lines, picture_html, say_share, table_html
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from seesay.catalogue.ensembles import Ensemble
     from seesay.runtime.protocol import Answering
 
 
@@ -144,19 +145,18 @@ def match(
     sources = [image.source for image in given]
     calibration = None
     if ensemble is not None:
-        require("train", "parse", purpose="an ensemble")
-        from seesay.models.ensemble import read_ensemble
-        from seesay.models.pretrained import load
+        from seesay.catalogue.ensembles import read_ensemble
 
         together = read_ensemble(ensemble)
-        name, matcher = together.name, answering_model(load(together.members[0].name))
-        readings = [read_words(text, matcher.tokenizer, exact=exact) for text in texts]
-        scores = together.match(sources, [reading.text for reading in readings]).numpy()
+        matcher = answering_model(together.members[0].name)
+        name = together.name
+        readings = [read_words(text, matcher.caption_words, exact=exact) for text in texts]
+        scores = _match_together(together, sources, [reading.text for reading in readings])
         shares = _softmax(scores)  # its weights were chosen by this very likelihood
     else:
         matcher = _matcher_for(model)
         name = name_of(matcher, model)
-        readings = [read_words(text, matcher.tokenizer, exact=exact) for text in texts]
+        readings = [read_words(text, matcher.caption_words, exact=exact) for text in texts]
         encoded = matcher.encode_texts([reading.text for reading in readings])
         scores = matcher.score(matcher.encode_images(matcher.features(sources)), encoded)
         shares = _softmax(scores / matcher.temperature)
@@ -165,21 +165,35 @@ def match(
     warnings = [note for own in notes for note in own]
     fits = None
     if calibration is not None:
-        n_words = [len(content_words(reading.text)) for reading in readings]
+        words = [content_words(reading.text) for reading in readings]
+        rarest = [min(map(matcher.caption_words.count, own), default=0) for own in words]
         known = [not reading.is_lost for reading in readings]
-        fits = calibration.probability(scores, n_words) * known
+        fits = calibration.probability(scores, [len(own) for own in words], rarest) * known
     return Matches(name, tuple(given), tuple(texts), scores, shares, fits, tuple(warnings))
 
 
 def _matcher_for(given: Any) -> "Answering":
-    """A model of either engine; named weights by their graphs, and by torch where those do not read sentences."""
-    model = answering_model(given, lack="matches no images and sentences")
-    if not isinstance(given, str | Path) or model.can("texts"):
-        return model
-    require("train", "parse", purpose=f"{given}, which reads sentences as trees,")
-    from seesay.models.pretrained import load
+    """A model of either engine that reads sentences."""
+    lack = "matches no images and sentences"
+    model = answering_model(given, lack=lack)
+    if "score" in getattr(model.weights, "about", {}).get("graphs", {}).get("missing", {}) and not model.can("texts"):
+        raise SeesayError(f"{name_of(model, given)} {lack}", hint="seesay models")
+    return model
 
-    return answering_model(load_once(given, load))
+
+def _match_together(together: "Ensemble", sources: "list[Any]", texts: "list[str]") -> "NDArray[np.float32]":
+    """The scores of an ensemble: by graphs, and by torch where it corrects for hubness, of which no graph knows."""
+    from seesay.catalogue.ensembles import Scored
+
+    if together.uses_hubness:
+        require("train", purpose="an ensemble that corrects for hubness")
+        from seesay.engines import match_together
+
+        return match_together(together, sources, texts)
+    models = [answering_model(member.name) for member in together.members]
+    return together.join(
+        [Scored(each.score(each.encode_images(each.features(sources)), each.encode_texts(texts))) for each in models]
+    )
 
 
 def _softmax(scores: "NDArray[np.float32]") -> "NDArray[np.float32]":

@@ -158,7 +158,8 @@ class PhotoModels:
         if calibration is None:
             return [None] * len(words)
         cosines = self.model.score(self.model.encode_images(features), self.model.encode_texts(words))[0]
-        return [float(p) for p in calibration.probability(cosines.astype(np.float64), 1)]
+        counts = [max(self.library.encoder.count_words(word).values(), default=0) for word in words]
+        return [float(p) for p in calibration.probability(cosines.astype(np.float64), 1, counts)]
 
     def _see(self, photo: Photo, model: "Answering") -> "ImageFeatures":
         """A photo's features, computed once for all models that look at it the same way."""

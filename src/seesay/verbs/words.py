@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from seesay.catalogue.weights import find as find_weights
 from seesay.errors import SeesayError
@@ -11,9 +11,6 @@ from seesay.runtime.matching import Model
 from seesay.system.extras import require
 from seesay.verbs.loading import label_of, load_once
 from seesay.verbs.results import lines
-
-if TYPE_CHECKING:
-    from seesay.models.base import Captioner
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,7 @@ class NearestWords:
 
 
 def nearest_words(
-    words: str | Sequence[str], *, model: "Captioner | Model | str | Path" = "mrnn", n: int = 10
+    words: str | Sequence[str], *, model: "Model | Any | str | Path" = "mrnn", n: int = 10
 ) -> NearestWords:
     """Find the words whose vectors are nearest to a word's, by Euclidean distance.
 
@@ -134,11 +131,10 @@ def _captioner_for(given: Any) -> Any:
     return given
 
 
-def _load(name: str | Path) -> "Captioner":
-    from seesay.models.base import Captioner
-    from seesay.models.pretrained import load_kind
+def _load(name: str | Path) -> Any:
+    from seesay.engines import load_words
 
-    return load_kind(name, Captioner, _LACK)  # type: ignore[type-abstract]
+    return load_words(name, _LACK)
 
 
 def _read_words(words: Sequence[str]) -> dict[str, str]:

@@ -76,6 +76,16 @@ def test_the_second_model_counts_as_much_as_its_weight(
     assert found[1] == pytest.approx((found[0] + found[2]) / 2, abs=1e-3)
 
 
+def test_a_stage_that_does_not_count_is_not_asked(
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
+) -> None:
+    second = corners(Blend(("colours",), 10, 0.0, 1.0, 0.0))
+    library = open_cascade(second)
+    library.index(photos, workers=1)
+    assert scores(library, "red")
+    assert second.asked == []
+
+
 def test_no_more_than_k_are_looked_at_again(
     open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
 ) -> None:

@@ -38,6 +38,26 @@ def test_one_sentence_ranks_by_cosine_and_scores_by_probability(store: Store, pu
     assert [result.word for result in results] == ["likely", "likely", "unlikely"]
 
 
+def test_nothing_is_likely_exactly_where_no_photo_is_called_so(store: Store, put: Put) -> None:
+    put(STORED)
+    wanted = Query(fits=(axis(0, 0, 1),))
+    found = [find_photos(store, Query(fits=(axis(*where),)), CALIBRATION, Filter()) for where in ((1, 0, 0), (0, 0, 1))]
+    assert [each.nothing_likely for each in found] == [False, True]
+    assert not find_photos(store, wanted, None, Filter()).nothing_likely  # a similarity says neither
+    assert not find_photos(
+        store, wanted, CALIBRATION, Filter(), min_score=0.5
+    ).nothing_likely  # nothing is there at all
+
+
+def test_the_same_score_says_less_of_what_is_rare(store: Store, put: Put) -> None:
+    put(STORED)
+    curve = Calibration(slope=10.0, slope_per_word=0.0, offset=-8.0, offset_per_word=0.0, per_frequency=1.0)
+    for rarest, expected in ((0, 10 - 8), (999, 10 - 8 + 3)):
+        sentence = Sentence(np.array([1, 0, 0], np.float32), 1, rarest=rarest)
+        best = find_photos(store, Query(fits=(sentence,)), curve, Filter())[0]
+        assert best.score == pytest.approx(1 / (1 + math.exp(-expected)), abs=1e-3)
+
+
 def test_without_calibration_the_score_is_the_cosine(store: Store, put: Put) -> None:
     put(STORED)
     results = find_photos(store, Query(fits=(axis(1, 0, 0),)), None, Filter())

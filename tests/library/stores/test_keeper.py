@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -285,3 +286,24 @@ def test_codes_are_made_in_memory_where_nothing_can_be_written(
     check_exact(many)
     assert files(many) == []
     assert not MatrixKeeper(many._database).current().is_exact
+
+
+@pytest.mark.parametrize("which", ["matrix.json", "ids", "rows"])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(store: SqliteStore, put: Put, which: str) -> None:
+    put(AXES)
+    assert found(store) == ["a.jpg", "b.jpg", "c.jpg"]
+    about = json.loads((store.folder / "matrix.json").read_text())
+    path = store.folder / about.get(which, which)
+    path.unlink()
+    os.mkfifo(path)
+    with closing(SqliteStore(store.folder)) as again:
+        assert found(again) == ["a.jpg", "b.jpg", "c.jpg"]
+
+
+def test_a_matrix_of_another_folder_is_not_read(store: SqliteStore, put: Put, tmp_path: Path) -> None:
+    put(AXES)
+    assert found(store) == ["a.jpg", "b.jpg", "c.jpg"]
+    about = json.loads((store.folder / "matrix.json").read_text())
+    (store.folder / about["rows"]).rename(tmp_path / "elsewhere.npy")
+    (store.folder / "matrix.json").write_text(json.dumps({**about, "rows": str(tmp_path / "elsewhere.npy")}))
+    assert matrix.read_matrix(store.folder, about["epoch"]) is None

@@ -95,8 +95,8 @@ def test_describers_say_a_query_of_a_photo_where_they_have_every_content_word_in
         Item("2.jpg", None, ("A cat sleeps in snow.", "A dog and a cat."), "dev"),
     )
     phrases = (Phrase(0, 0, 2, "a dog", "7", ()), Phrase(0, 0, 1, "nothing", "0", ()))
-    entities = collection(Item("1.jpg", None, ("a dog",), None, phrases=phrases))
-    queries = gather_queries(photos, entities, names)
+    entities = collection(Item("1.jpg", None, ("Two dogs play .",), None, phrases=phrases))
+    queries = gather_queries(photos, entities, names, len)
     said = {text: each.tolist() for text, each in zip(queries.texts, queries.said, strict=True)}
     assert (queries.n_phrases, queries.texts[0], queries.owners[0]) == (1, "a dog", 0)
     assert said["a dog"] == [True, False]  # without its writer, and without one describer of the other photo
@@ -109,7 +109,7 @@ def test_describers_say_a_query_of_a_photo_where_they_have_every_content_word_in
 
 def test_sentences_alone_are_enough() -> None:
     photos = collection(Item("1.jpg", None, ("Two dogs play.", "Dogs in the snow."), "dev"))
-    assert gather_queries(photos, None, names).n_phrases == 0
+    assert gather_queries(photos, None, names, len).n_phrases == 0
 
 
 def test_what_is_not_always_mentioned_still_fits() -> None:
@@ -120,21 +120,32 @@ def test_what_is_not_always_mentioned_still_fits() -> None:
     fits = rng.random(scores.shape) < CURVE.probability(scores, n_words[:, None])
     fits[:, 0] = True  # each was written about the first photo
     said = fits & (rng.random(scores.shape) < mentioned[n_words][:, None])
-    queries = Queries([""] * n_texts, n_words, np.zeros(n_texts, np.int64), said, n_texts)
+    queries = Queries([""] * n_texts, n_words, np.full(n_texts, 9), np.zeros(n_texts, np.int64), said, n_texts)
     for own, n in zip(queries.mentioned(), n_words, strict=True):
         assert own == pytest.approx(mentioned[n], abs=0.1)
     found = fit_said(scores, queries)
     for n in (1, 2):
         at = np.linspace(0, 0.8, 9)
-        np.testing.assert_allclose(found.probability(at, n), CURVE.probability(at, n), atol=0.12)
+        np.testing.assert_allclose(found.probability(at, n, 9), CURVE.probability(at, n), atol=0.12)
+
+
+def test_what_people_hardly_ever_speak_of_has_to_score_more() -> None:
+    rng = np.random.default_rng(4)
+    scores, rarest = rng.uniform(0, 1, 60_000), rng.choice([9, 999], 60_000)
+    yes = rng.random(60_000) < 1 / (1 + np.exp(-(8 * scores - 8 + 1.5 * np.log10(1 + rarest))))
+    found = fit_calibration(scores, yes, np.full(60_000, 2), rarest)
+    assert found.per_frequency == pytest.approx(1.5, abs=0.1)
+    assert found.probability(0.6, 2, 999) == pytest.approx(0.79, abs=0.03)
+    assert found.probability(0.6, 2, 9) == pytest.approx(0.15, abs=0.03)
 
 
 def test_judgements_make_the_curve_of_sentences_and_leave_that_of_phrases() -> None:
     scores, said, n_words = observe(20_000)
     phrases = Calibration(1.0, 0.0, 0.0, 0.0)
-    curve, figures = fit_judged(scores.astype(np.float32), said.astype(float), n_words, phrases)
+    rarest = np.full(len(scores), 99)
+    curve, figures = fit_judged(scores.astype(np.float32), said.astype(float), n_words, rarest, phrases)
     assert curve.phrases == phrases
-    assert curve.probability(0.5, 4) == pytest.approx(float(CURVE.probability(0.5, 4)), abs=0.05)
+    assert curve.probability(0.5, 4, 99) == pytest.approx(float(CURVE.probability(0.5, 4)), abs=0.05)
     assert figures["log-loss"] < figures["log-loss of a constant"]
     assert figures["expected calibration error"] < 0.02
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from seesay.catalogue.ensembles import Ensemble, Scored
 from seesay.metrics.retrieval import retrieval_report
-from seesay.models.ensemble import Ensemble, Scored
 from seesay.training.finishing.ensemble import choose_weights
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from seesay.catalogue.ensembles import Ensemble, Member, read_ensemble
 from seesay.catalogue.weights import find, tuned_table, weights_digest
 from seesay.errors import SeesayError
-from seesay.models.ensemble import Ensemble, Member, read_ensemble
 from seesay.training.finishing.recording import Change, compare, record
 
 

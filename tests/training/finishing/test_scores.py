@@ -13,7 +13,7 @@ from seesay.models.mrnn import MRNN, MRNNConfig
 from seesay.settings.blend import Blend
 from seesay.text.vocabulary import Vocabulary
 from seesay.training.finishing import scores
-from seesay.training.finishing.scores import best, score_texts
+from seesay.training.finishing.scores import best, score_pairs, score_texts
 
 TEXTS = ["a dog runs", "a red bus", "dog", "two men"]
 
@@ -31,5 +31,7 @@ def test_scores_among_few_photos_are_those_among_all(monkeypatch: pytest.MonkeyP
     few = score_texts(model, photos, TEXTS, among=best(before, 3), at_once=3)
     assert ((few != 0).sum(1) == 3).all()
     np.testing.assert_allclose(few[few != 0], every[few != 0], rtol=1e-4, atol=1e-5)
+    pairs = np.array([0, 0, 2, 3]), np.array([4, 8, 1, 4])
+    np.testing.assert_allclose(score_pairs(model, photos, TEXTS, pairs), every[pairs], rtol=1e-4)
     blend = Blend(("vse",), 3, 0.5, 0.1, 0.0)
     np.testing.assert_allclose(blend.blend(before, few), blend.blend(before, every), rtol=1e-4, atol=1e-5)

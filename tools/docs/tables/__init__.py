@@ -2,9 +2,22 @@
 
 from collections.abc import Callable
 
-from tables import alignment, attention, captions, eye, foundation, hmlstm, identify, library, papers, scale, towers
+from tables import (
+    alignment,
+    attention,
+    captions,
+    eye,
+    foundation,
+    hmlstm,
+    identify,
+    library,
+    papers,
+    reliability,
+    scale,
+    towers,
+)
 
-PAGES = (foundation, captions, alignment, hmlstm, attention, identify, library, papers, scale, eye, towers)
+PAGES = (foundation, captions, alignment, hmlstm, attention, identify, library, papers, reliability, scale, eye, towers)
 TABLES: dict[str, Callable[[], str]] = {
     write.__name__.replace("_", "-"): write for page in PAGES for write in page.TABLES
 }

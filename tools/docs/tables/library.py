@@ -8,18 +8,116 @@ from tables.reading import RESULTS, dated, ensemble_figures, result, table
 
 def calibration() -> str:
     found = result("calibration")
+    now = found["judged"]["search"]
+    before = found["judged"]["match, fitted to describers' words"]
     rows: list[list[object]] = [
         [
-            f"{row['from']:.2f} – {row['to']:.2f}",
-            f"{row['predicted']:.3f}",
-            f"{row['observed']:.3f}",
+            f"{100 * row['from']:.0f} – {100 * row['to']:.0f} %",
+            f"{100 * row['predicted']:.1f} %",
+            f"{100 * row['observed']:.1f} %",
             f"{row['pairs']:,}",
         ]
-        for row in found["reliability"]
+        for row in now["reliability"]
     ]
-    header = ["probability", "predicted", "observed", "pairs of query and photo"]
-    note = f"Fitted on {found['fitted_on']}, measured on {found['judged_on']}."
+    header = ["search says", "on average", "people who said yes", "pairs"]
+    note = (
+        f"{found['pairs']:,} pairs of photo and sentence that took no part in the fit. Expected calibration error "
+        f"{100 * now['expected calibration error']:.1f} %; log-loss {now['log-loss']:.3f}, of a constant "
+        f"{now['log-loss of a constant']:.3f}, fitted to describers' words {before['log-loss']:.3f}."
+    )
     return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.calibration")
+
+
+def calibration_phrases() -> str:
+    """The same for queries of one and two content words."""
+    found = result("calibration")
+    rows: list[list[object]] = [
+        [
+            words,
+            f"{100 * row['from']:.0f} – {100 * row['to']:.0f} %",
+            f"{100 * row['predicted']:.1f} %",
+            f"{100 * row['observed']:.1f} %",
+            f"{row['pairs']:,}",
+        ]
+        for words, part in found["phrases"].items()
+        for row in part["reliability"]
+    ]
+    header = ["query", "search says", "on average", "describers, divided by c", "pairs"]
+    shares = ", ".join(f"{part['c']:.2f} with {words}" for words, part in found["phrases"].items())
+    return dated(table(header, rows) + f"\nMean c: {shares}.", found, "python -m benchmarks.quality.calibration")
+
+
+def calibration_commands() -> str:
+    """How good the percentages of each command are."""
+    found = result("calibration")
+    rows: list[list[object]] = [
+        [
+            name,
+            f"{100 * row['expected calibration error']:.1f} %",
+            f"{row['log-loss']:.3f}",
+            f"{row['log-loss of a constant']:.3f}",
+        ]
+        for name, row in found["judged"].items()
+    ]
+    header = ["percentage", "expected calibration error", "log-loss", "of a constant"]
+    return dated(table(header, rows), found, "python -m benchmarks.quality.calibration")
+
+
+def searches() -> str:
+    """What was found for queries as people type them, judged by looking."""
+    sets = {path.stem: json.loads(path.read_text()) for path in sorted((RESULTS / "searches").glob("*.json"))}
+    kinds = next(iter(sets.values()))["by_kind"]
+    rows: list[list[object]] = [
+        [kind, *(f"{found['by_kind'][kind]['fit']} of {found['by_kind'][kind]['of']}" for found in sets.values())]
+        for kind in kinds
+    ]
+    header = ["kind of query", *(f"`{name}`, photos {found['photos']}" for name, found in sets.items())]
+    commands = "` and `".join(f"python -m benchmarks.quality.searches {name}" for name in sets)
+    return dated(table(header, rows), next(iter(sets.values())), commands)
+
+
+def trials() -> str:
+    """Which of two sentences is about a photo, where they differ in one word."""
+    reports = [json.loads(path.read_text()) for path in sorted((RESULTS / "trials").glob("*.json"))]
+    kinds = reports[0]["trials"]["n"]
+    rows: list[list[object]] = [
+        [
+            f"`{report['model']['name']}`",
+            f"{report['data']['name']}/{report['data']['split']}",
+            *(f"{report['trials'][kind]:.1f} %" for kind in (*kinds, "all")),
+        ]
+        for report in reports
+    ]
+    commands = "` and `".join(report["command"] for report in reports)
+    return dated(table(["weights", "data", *kinds, "all"], rows), reports[0], commands)
+
+
+def library_hubness() -> str:
+    """Hubness corrections that look at the library, beside the one that ships."""
+    found = result("library_hubness")
+    libraries = list(found["ships"]["found"])
+    rows: list[list[object]] = [
+        ["**what ships**", found["ships"]["settings"], *(f"{found['ships']['found'][name]:.1f}" for name in libraries)]
+    ]
+    rows += [
+        [name, row["settings"] or "–", *(f"{row['found'][each]:.1f}" for each in libraries)]
+        for name, row in found["best"].items()
+    ]
+    header = ["correction", "strength", *libraries]
+    note = "R@1 + R@5 + R@10 of photos on dev, each with its best setting."
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.ablations.library_hubness")
+
+
+def later_stages() -> str:
+    """What other models add behind the eye."""
+    found = result("later_stages")
+    rows: list[list[object]] = []
+    for name, row in found["rows"].items():
+        alone, chosen = row["by_weight"]["0.0"], row["by_weight"][str(row["chosen"])]
+        rows.append([f"`{name}`", row["chosen"], *(f"{alone[part]:.1f} → {chosen[part]:.1f}" for part in alone)])
+    header = ["behind the eye", "weight", *next(iter(found["rows"].values()))["by_weight"]["0.0"]]
+    note = f"R@1 + R@5 + R@10 of photos for {found['queries_of_each']:,} dev sentences of each, {found['k']} reranked."
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.ablations.later_stages")
 
 
 def library_indexing() -> str:
@@ -107,14 +205,7 @@ def cascade() -> str:
     return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.cascade")
 
 
-def cascade_precision() -> str:
-    found = result("calibration")
-    precision = found["average_precision"]["test"]
-    rows: list[list[object]] = [
-        [kind, f"{row['first']:.1f} %", f"{row['all']:.1f} %"] for kind, row in precision.items()
-    ]
-    header = ["mean average precision of", "first stage alone", "all stages"]
-    return dated(table(header, rows), found, "python -m benchmarks.quality.calibration")
-
-
-TABLES = (calibration, library_indexing, library_queries, search, cascade, cascade_precision)
+TABLES = (
+    calibration, calibration_phrases, calibration_commands, searches, trials, library_hubness, later_stages,
+    library_indexing, library_queries, search, cascade,
+)  # fmt: skip

@@ -88,7 +88,7 @@ def _print(report: "Report", console: "Console") -> None:
 
 def _rows(report: "Report") -> Iterator[tuple[str, str, str]]:
     """What, how many, and a remark."""
-    yield "images", f"{report.images:,}", f"{report.images_named:,} are spoken of"
+    yield "images", f"{report.images:,}", f"{report.images_named:,} have sentences"
     yield "sentences", f"{report.sentences:,}", f"{report.sentences_with_image:,} with an image"
     for split, counts in report.splits.items():
         yield f"split {split}", f"{counts['images']:,}", f"{counts['sentences']:,} sentences"

@@ -140,6 +140,7 @@ def evaluate(
         return
 
     from seesay import data as collections
+    from seesay.catalogue.ensembles import find_ensemble
     from seesay.cli.ensembles import evaluate_together, name_members
     from seesay.cli.progress import progress_bar
     from seesay.cli.reporting import finish
@@ -159,7 +160,6 @@ def evaluate(
     from seesay.evaluation.tasks import TASKS, choose_tasks
     from seesay.evaluation.tasks.base import Request, abilities
     from seesay.models import pretrained
-    from seesay.models.ensemble import find_ensemble
     from seesay.system.results import check_result_folder
 
     command = _command_line(context)

@@ -61,7 +61,7 @@ def features(
 
     name, paths, n_missing = _find_images(source, images, split)
     spec = FeatureSpec(backbone, size, crop, str(backbone_weights or ""))
-    store = FeatureStore(spec, outputs=("pooled", "map") if maps else ("pooled",))
+    store = FeatureStore(spec, outputs=("pooled", "map") if maps else ("pooled",), must_keep=True)
     with progress_bar(f"features of {name}", quiet=as_json) as on_progress:
         done = extract(paths, store, workers=workers, ray=ray, on_progress=on_progress)
     summary = {

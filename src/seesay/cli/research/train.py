@@ -48,7 +48,8 @@ def train(
 
     described = read_recipe(recipe, settings or [])
     run_dir = output or Path("runs") / described.name
-    check_result_folder(run_dir, holds=["recipe.toml"], overwrite=overwrite)
+    begins = ["run.lock", "run.pid", "run.held", "log.jsonl"]
+    check_result_folder(run_dir, holds=["recipe.toml"], begins=begins, overwrite=overwrite)
 
     import torch
 

@@ -42,7 +42,7 @@ def tune(
         str,
         typer.Option(
             metavar="DATA",
-            help="calibration: people's judgements of photos and sentences; none: what describers said.",
+            help="calibration: people's judgements of photos and sentences, or none to use captions instead.",
         ),
     ] = "",
     after: Annotated[
@@ -80,6 +80,7 @@ def tune(
         hubness      hubness correction of an embedding
         cascade      a later stage of search: its weight, and for how many photos
         calibration  from the scores of search to probabilities
+        choice       how sure an embedding is of its choice among photos
         captions     beam, length and reranking of captions
         confidence   which captions are marked as unsure
         grounding    from heat maps to points, boxes and phrases
@@ -104,7 +105,8 @@ def tune(
     if report is not None:
         require_free(report, Path(weights) / "config.json", *(data or ()), overwrite=overwrite)
     if output is not None:
-        check_result_folder(output, holds=["config.json", "model.safetensors"], overwrite=overwrite)
+        begins = ["vocabulary.json", "card.md"]
+        check_result_folder(output, holds=["config.json", "model.safetensors"], begins=begins, overwrite=overwrite)
     steps = _choose_steps(weights, only or [], members)
     if "prune" in steps:
         _prune(weights, steps, min_count, output, dry_run, as_json)
@@ -211,15 +213,15 @@ def _tell(
 
 
 def _new_ensemble(folder: str) -> "Weights":
+    from seesay.catalogue.ensembles import Ensemble
     from seesay.catalogue.weights import Weights
-    from seesay.models.ensemble import Ensemble
 
     return Weights(Path(folder), Ensemble(()).about(Path(folder).name))
 
 
 def _write_ensemble(folder: Path, proposal: "Proposal", chosen_on: str) -> None:
     """Make the folder of an ensemble, before what was chosen is recorded in it."""
-    from seesay.models.ensemble import Ensemble, Member
+    from seesay.catalogue.ensembles import Ensemble, Member
 
     members = tuple(Member(**own) for own in proposal.table)
     Ensemble(members, chosen_on).write(folder)

@@ -79,7 +79,7 @@ def _caption(models: "PhotoModels", photos: "dict[str, Photo]") -> None:
 
 def _explain(models: "PhotoModels", photos: "dict[str, Photo]", output: Path | None) -> None:
     name, sentence = EXPLAINED
-    typer.echo(f'\nWhat "{sentence}" speaks of in {name}:')
+    typer.echo(f'\nThe regions of "{sentence}" in {name}:')
     words = [word for word in models.explain(photos[name], sentence) if word.heat is not None]
     for word in words:
         likely = "" if word.probability is None else f"{100 * word.probability:3.0f} %  "

@@ -25,8 +25,11 @@ def identify(
         typer.Argument(parser=as_path, metavar="PHOTO…", help="Photos, and folders of photos."),
     ],
     model: Annotated[
-        str, typer.Option("--model", "-m", metavar="WEIGHTS", help="An identifier by name or folder (seesay models).")
-    ] = "identifier",
+        str,
+        typer.Option(
+            "--model", "-m", metavar="WEIGHTS", help="An embedding or identifier by name or folder (seesay models)."
+        ),
+    ] = "eye",
     n: Annotated[
         int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Show this many, the best first.")
     ] = 10,
@@ -47,8 +50,8 @@ def identify(
     """Rank photos by how probable it is that a description was written for them.
 
     Choice is the probability that the description was written for this photo, if it was written for one of those
-    given here. Match is the probability that it fits this photo, whatever the others are, if matches and mismatches
-    are equally frequent. Both are calibrated. If no match is above 50 %, the answer says that none of the photos fits.
+    given here. Match is the share of people who would say that it fits this photo, whatever the others are. If it is
+    below 30 % for all of them, the answer says that none of the photos fits.
 
     \b
     Examples:

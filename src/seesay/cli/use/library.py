@@ -93,10 +93,10 @@ def use(
     library: Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search by another model: it gets an index of its own, and the one before stays to be switched back to.
+    """Search with another model. It gets its own index; the previous one is kept, so you can switch back.
 
-    Says how many photos the model has not seen yet, and about how long they take; the next `seesay index` or search
-    shows them to it.
+    Prints how many photos the model has not encoded yet, and about how long that takes. The next `seesay index` or
+    search encodes them.
 
     \b
     Examples:

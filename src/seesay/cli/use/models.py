@@ -13,7 +13,7 @@ app = typer.Typer(invoke_without_command=True)
 
 @app.callback()
 def models(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the weights that there are with their measured figures; add your own CLIP or SigLIP, or remove it.
+    """List the installed weights with their measured figures; add or remove a CLIP or SigLIP of your own.
 
     \b
     Examples:
@@ -63,10 +63,12 @@ def add(
         str | None, typer.Option("--name", metavar="NAME", help="What to call it. Default: as the folder.")
     ] = None,
     precision: Annotated[
-        str, typer.Option(metavar="fp32|fp16", help="Of the image tower; fp16 takes half the disk.")
+        str, typer.Option(metavar="fp32|fp16", help="Precision of the image tower; fp16 takes half the disk space.")
     ] = "fp32",
 ) -> None:
-    """Add a published CLIP or SigLIP, which from then on is a model like any other. The folder itself is only read.
+    """Add a published CLIP or SigLIP; afterwards it works like any other model. The folder itself is only read.
+
+    Commands take it by -m NAME, and `seesay library use NAME` searches a library with it.
 
     \b
     Examples:
@@ -86,7 +88,7 @@ def add(
 
 @app.command()
 def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="As `seesay models` lists it.")]) -> None:
-    """Remove a model that was added; the folder that it was made of, and your libraries, stay.
+    """Remove a model that was added. The original folder and your libraries stay.
 
     \b
     Examples:

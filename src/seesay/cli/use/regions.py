@@ -28,7 +28,7 @@ def regions(
     ] = 10,
     crops: Annotated[
         bool,
-        typer.Option("--crops", help="Show a CLIP or SigLIP crops of each photo, one by one: slower and finer."),
+        typer.Option("--crops", help="CLIP and SigLIP: encode square crops of each photo; slower and finer."),
     ] = False,
     output: Annotated[
         Path | None,

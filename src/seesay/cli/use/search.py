@@ -86,8 +86,8 @@ def search(
 ) -> None:
     """Find photos by a sentence. Folders are indexed first, which takes a while the first time.
 
-    A percentage is the probability that people would describe the photo so: likely from 30 %, maybe from 10 %.
-    With --like and --regions a similarity is printed instead. Copies of a photo are listed once.
+    A percentage says how many of a hundred people who see the photo would say that it fits: likely from 30, maybe
+    from 10. With --like and --regions a similarity is printed instead. Copies of a photo are listed once.
 
     A query may say what photos do not show ("a dog without a ball", "no people") and when they are from ("in 2019",
     "last summer", "in december"). What was understood is printed; in quotation marks, or with --exact, the query is

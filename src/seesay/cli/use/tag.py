@@ -16,13 +16,14 @@ def tag(
         str, typer.Option("--words", "-w", metavar="WORDS|FILE", help="Words separated by commas, or a file of lines.")
     ],
     model: Model = "eye",
-    n: Annotated[int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Words a photo.")] = 3,
+    n: Annotated[
+        int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Words for each photo.")
+    ] = 3,
     as_json: AsJson = False,
 ) -> None:
-    """Say which of any list of words fit photos best. Nothing is trained for it.
+    """Find the words of a list that fit each photo best (zero-shot classification).
 
-    The share is that of a word among those of the list: something that no word of it names is called by one all the
-    same.
+    Shares compare the words of the list with each other: a photo that none of them fits still gets one.
 
     \b
     Examples:

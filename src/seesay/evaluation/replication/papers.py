@@ -96,7 +96,7 @@ def all_rows() -> tuple[Row, ...]:
     doubts = _read_doubts()
     found = tuple(row for name in _FILES for row in _read_paper(name, doubts))
     if unmatched := doubts.keys() - {_place(row) for row in found}:
-        raise ValueError(f"a doubt speaks of a row that is not there: {sorted(unmatched)[0]}")
+        raise ValueError(f"a doubt names a row that is not there: {sorted(unmatched)[0]}")
     return found
 
 
@@ -113,7 +113,7 @@ def data_name(collection: Collection) -> str | None:
 
 
 def set_named(text: str) -> str | None:
-    """Which of the papers' sets a name or a description speaks of."""
+    """Which of the papers' sets a name or a description means."""
     return next((name for name, pattern in _NAMES.items() if re.search(pattern, text.lower())), None)
 
 

@@ -3,7 +3,7 @@
 (() => {
   const COLOURS = ["#e66101", "#0072b2", "#00966e", "#cc3c78", "#825ac8", "#a88400", "#2f93c4", "#964b28"];
   const PER_PAGE = 24;
-  const FAINT = 0.25; // of the best phrase: below it a phrase speaks of nothing in particular
+  const FAINT = 0.25; // of the best phrase: below it a phrase refers to nothing in particular
   const everything = window.ALIGNMENTS;
   const byId = (id) => document.getElementById(id);
   const make = (name, className, text) => {

@@ -12,7 +12,8 @@ from seesay.data.trials import GROUPS, Trial, draw_trials
 from seesay.evaluation.report import Measured, Report
 from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request, round_all
 from seesay.images.extraction import features_of
-from seesay.models.base import Matcher, without_dropout
+from seesay.layers.dropout import without_dropout
+from seesay.models.base import Matcher
 
 AT_ONCE = 25
 """Trials that are scored together, each photo against the sentences of all of them."""

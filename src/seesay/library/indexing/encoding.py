@@ -78,6 +78,8 @@ class WeightsPhotoModel(LibraryWeights):
 
     @contextmanager
     def inference_session(self) -> Iterator[Callable[[], None]]:
+        from seesay.runtime.network import release_graphs
+
         whole = self._network
         # Threads that each decode and compute a few photos keep all cores busy; more threads below them would wait.
         self._network = whole.with_threads(1)
@@ -86,6 +88,7 @@ class WeightsPhotoModel(LibraryWeights):
             yield lambda: None
         finally:
             self._network = whole
+            release_graphs()
 
     def features_of(self, images: "Sequence[Image.Image]", schemes: Sequence[str] | None = None) -> "ImageFeatures":
         """The features of opened photos, with the means over the regions that this or other models look at."""

@@ -12,7 +12,7 @@ from seesay.library.indexing.ignoring import pattern_for, rebase_pattern
 from seesay.library.stores.address import is_address
 from seesay.library.stores.database import FILE
 from seesay.library.stores.store import Store
-from seesay.library.types import Folder
+from seesay.library.types import Filter, Folder
 from seesay.system import remote
 from seesay.system.files import library_dir
 
@@ -141,3 +141,9 @@ def root_of(path: Path, folders: Sequence[Folder], exclude: Sequence[str] | None
     kept = [rebase_pattern(pattern, folder.path, path) for folder in inner for pattern in folder.exclude]
     added = Folder(path, (*(exclude or ()), *kept))
     return added, [*(folder for folder in folders if folder not in inner), added]
+
+
+def within(where: Filter | None, folders: Sequence[Path | str]) -> Filter:
+    """A filter that keeps only what lies below folders, where any are given."""
+    found = where or Filter()
+    return replace(found, folders=tuple(resolve_folder(folder) for folder in folders)) if folders else found

@@ -4,13 +4,9 @@ from seesay.settings.calibration import MOST_WORDS as MOST_WORDS
 from seesay.settings.calibration import Calibration as Calibration
 
 LIKELY = "likely"
-WORDS = ((LIKELY, 0.3), ("maybe", 0.1), ("unlikely", 0.0))
+LEAST_LIKELY = 0.3
+WORDS = ((LIKELY, LEAST_LIKELY), ("maybe", 0.1), ("unlikely", 0.0))
 """Each with the probability from which it is used."""
-
-
-def is_likely(probability: float) -> bool:
-    """Whether a photo of this probability is called likely to fit."""
-    return word_for(probability) == LIKELY
 
 
 def word_for(probability: float) -> str:

@@ -30,7 +30,8 @@ def rank(
     probable = calibration is not None and not query.like
     if calibration is not None and probable:
         scores = np.prod(
-            [calibration.probability(cosine, s.n_words) for cosine, s in zip(fits, query.fits, strict=True)], axis=0
+            [calibration.probability(cosine, s.n_words, s.rarest) for cosine, s in zip(fits, query.fits, strict=True)],
+            axis=0,
         )
     else:
         similar = [vectors @ vector for vector in query.like]
@@ -41,6 +42,6 @@ def rank(
         if calibration is None:
             scores = scores - np.maximum(cosine, 0)
         else:
-            scores = scores * (1 - calibration.probability(cosine, sentence.n_words))
+            scores = scores * (1 - calibration.probability(cosine, sentence.n_words, sentence.rarest))
     order = np.argsort(-scores, kind="stable")
     return [(float(scores[row]), word_for(float(scores[row])) if probable else None, hits[row]) for row in order]

@@ -24,6 +24,7 @@ class Sentence:
         clues: What its rare words say about tags.
         text: As it is read, for later stages.
         reading: How the model reads it; a word that names a tag is not unknown.
+        rarest: How often training saw the rarest of its content words.
     """
 
     vector: Vector
@@ -31,6 +32,7 @@ class Sentence:
     clues: tuple[Clue, ...] = ()
     text: str = ""
     reading: Reading = field(default_factory=Reading)
+    rarest: int = 0
 
     @property
     def is_lost(self) -> bool:
@@ -57,7 +59,8 @@ def read_sentence(encoder: QueryEncoder, written: str, *, exact: bool = False) -
     helped = {clue.word for clue in clues}
     unknown = tuple(word for word in reading.unknown if word not in helped)
     reading = replace(reading, unknown=unknown, is_lost=reading.is_lost and not clues)
-    return Sentence(vector, len(counts), clues, reading.text, reading)
+    rarest = encoder.tag_settings.rarest(counts, classes_named)
+    return Sentence(vector, len(counts), clues, reading.text, reading, rarest)
 
 
 @dataclass(frozen=True, slots=True)

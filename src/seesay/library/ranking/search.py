@@ -22,6 +22,7 @@ from seesay.library.ranking.query import Query, Sentence
 from seesay.library.stores.store import Store
 from seesay.library.tag_names import shown_names
 from seesay.library.types import Filter, Hit, Photo
+from seesay.system import ranges
 from seesay.text.typed.known_words import Reading
 from seesay.text.typed.queries import TypedQuery
 
@@ -206,8 +207,7 @@ def find_regions(
 def _check(top: int, sort: str) -> None:
     if sort not in SORTS:
         raise SeesayError(f"cannot sort by {sort!r}", allowed=SORTS)
-    if top < 1:
-        raise SeesayError(f"top is {top}", allowed="1 or more")
+    ranges.require_count("top", top, ranges.COUNT)
 
 
 def _shown(store: Store, results: Sequence[Result], top: int, min_score: float | None, sort: str) -> list[Result]:

@@ -141,7 +141,7 @@ def recover(folder: Path) -> Path | None:
     try:
         database = Database(folder)
         try:
-            whole = database.rows("PRAGMA quick_check(1)") == [("ok",)]
+            whole = database.rows("PRAGMA integrity_check(1)") == [("ok",)]  # indices, too, as repairing does
         finally:
             database.close()
         if not whole:

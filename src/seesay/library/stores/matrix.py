@@ -12,7 +12,7 @@ A library of few photos is kept in single precision. One of many is kept as code
 import json
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,10 @@ from seesay.errors import SeesayError
 from seesay.library.stores.codes import Codes, Scheme, encode_blocks
 from seesay.library.types import Vector
 from seesay.system.files import replace_atomically
+from seesay.system.reading import parse_json, read_text, require_regular
 
+_ARRAYS = ("ids", "rows", "codes", "sums", "scheme")
+"""What matrix.json names files of."""
 Ids = NDArray[np.int64]
 Rows = NDArray[np.float32]
 
@@ -98,11 +101,16 @@ class Matrix:
 def read_matrix(folder: Path, epoch: str) -> Matrix | None:
     """The matrix that lies in a folder; None where there is none of this epoch or it is damaged."""
     try:
-        about = json.loads((folder / "matrix.json").read_text())
+        about = parse_json(read_text(folder / "matrix.json"))
         if about["epoch"] != epoch:
             return None
-        ids = np.load(folder / about["ids"], allow_pickle=False)
-        rows = _read_codes(folder, about) if "codes" in about else _read_rows(folder / about["rows"], len(ids))
+        # In this folder, whatever it says.
+        places = {name: folder / Path(about[name]).name for name in _ARRAYS if name in about}
+        for place in places.values():
+            require_regular(place)
+        ids = np.load(places["ids"], allow_pickle=False)
+        is_coded = "codes" in about
+        rows = _read_codes(places, float(about["step"])) if is_coded else _read_rows(places["rows"], len(ids))
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
     if ids.dtype != np.int64 or ids.ndim != 1 or len(ids) != len(rows) or (np.diff(ids) <= 0).any():
@@ -118,9 +126,9 @@ def _read_rows(path: Path, n: int) -> Rows:
     return found
 
 
-def _read_codes(folder: Path, about: dict[str, str]) -> Codes:
-    flat = np.load(folder / about["codes"], mmap_mode="r", allow_pickle=False)
-    sums, scheme = (np.load(folder / about[key], allow_pickle=False) for key in ("sums", "scheme"))
+def _read_codes(places: Mapping[str, Path], step: float) -> Codes:
+    flat = np.load(places["codes"], mmap_mode="r", allow_pickle=False)
+    sums, scheme = (np.load(places[key], allow_pickle=False) for key in ("sums", "scheme"))
     types = [array.dtype for array in (flat, sums, scheme)]
     if (
         types != [np.int8, np.int32, np.float32]
@@ -128,7 +136,7 @@ def _read_codes(folder: Path, about: dict[str, str]) -> Codes:
         or flat.shape != (len(sums) * (scheme.shape[1] - 1),)
     ):
         raise ValueError("they are no codes")
-    return Codes(Scheme.from_array(scheme, float(about["step"])), flat, sums)
+    return Codes(Scheme.from_array(scheme, step), flat, sums)
 
 
 def write_matrix(

@@ -24,6 +24,10 @@ _MEANINGS = {
     "53300": ("has no connection left", "wait, or use fewer workers: --workers 1"),
     "53": ("cannot go on: the server lacks memory or disk", f"make room; {_AGAIN}"),
     "25006": ("may only be read", "use the address of the server that takes writes"),
+    "XX": (
+        "is damaged on its server",
+        "seesay library rebuild FOLDER; if that fails too, drop its schema on the server",
+    ),
     "42501": ("does not allow this user to do that", "ask whoever keeps the server for the right to write"),
 }
 _GONE = ("08", "57P01", "57P02", "57P03")  # connection lost; shut down, crashed, starting up

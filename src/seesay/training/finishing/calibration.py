@@ -20,7 +20,7 @@ from seesay.data.judgements import read_judgements
 from seesay.data.photos import photo_id
 from seesay.errors import SeesayError
 from seesay.metrics.calibration import expected_calibration_error, fit_logistic, log_likelihood, sigmoid
-from seesay.settings.calibration import Calibration, count_words
+from seesay.settings.calibration import MOST_IN_A_PHRASE, Calibration, count_words, tenfolds
 from seesay.text.lemmas import lemmatize
 from seesay.text.tokens import tokenize
 
@@ -41,6 +41,7 @@ class Queries:
     Attributes:
         texts: Noun phrases first, then sentences.
         n_words: (n_texts,) content words of each.
+        rarest: (n_texts,) how often training captions have the rarest of them.
         owners: (n_texts,) the photo that each was written about.
         said: (n_texts, n_photos) whether describers of the photo said every content word of the query; of its own
             photo, whether the others did who did not write it.
@@ -49,6 +50,7 @@ class Queries:
 
     texts: list[str]
     n_words: NDArray[np.int64]
+    rarest: NDArray[np.int64]
     owners: NDArray[np.int64]
     said: NDArray[np.bool_]
     n_phrases: int
@@ -61,22 +63,33 @@ class Queries:
         return known
 
     def of_phrases(self) -> "Queries":
-        """The noun phrases alone."""
-        n = self.n_phrases
-        return Queries(self.texts[:n], self.n_words[:n], self.owners[:n], self.said[:n], n)
+        """The noun phrases alone, as far as they are not longer than what has the curve of phrases."""
+        short = np.flatnonzero(self.n_words[: self.n_phrases] <= MOST_IN_A_PHRASE)
+        texts = [self.texts[place] for place in short]
+        return Queries(
+            texts, self.n_words[short], self.rarest[short], self.owners[short], self.said[short], len(texts)
+        )  # fmt: skip
 
     def mentioned(self) -> NDArray[np.float64]:
-        """c of each query: how often others say every word of a query of as many words that fits: (n_texts,)."""
-        own = self.said[np.arange(len(self.owners)), self.owners]
-        n = count_words(self.n_words)
-        shares = {each: float(own[n == each].mean()) for each in np.unique(n)}
-        return np.array([shares[each] for each in n])
+        """c of each query: how often others say every word of a query that fits, by how many and how rare: (n_texts,).
+
+        Raises:
+            SeesayError: No query is said by others of its own photo, or all are.
+        """
+        own = self.said[np.arange(len(self.owners)), self.owners].astype(np.float64)
+        if not 0 < own.mean() < 1:
+            raise SeesayError(
+                f"others say {own.mean():.0%} of {len(own)} queries", allowed="photos with several describers"
+            )
+        design = np.stack([np.ones(len(own)), count_words(self.n_words), tenfolds(self.rarest)], 1)
+        return sigmoid(design @ fit_logistic(design, own))
 
 
 def gather_queries(
     photos: Collection,
     entities: Collection | None,
     content_words: Callable[[str], list[str]],
+    rarest: Callable[[str], int],
     n: int = N_QUERIES,
 ) -> Queries:
     """Noun phrases and sentences in equal parts, since people search with both, and which photos they are said of.
@@ -85,6 +98,7 @@ def gather_queries(
         photos: A split whose photos stand for a library.
         entities: Noun phrases of the same photos (Flickr30k Entities); None for sentences alone.
         content_words: The words of a query that say what is to be seen.
+        rarest: How often training saw the rarest content word of a query.
     """
     described = {photo_id(item.name): item for item in entities.items} if entities else {}
     phrases: dict[str, tuple[int, int]] = {}  # → its photo, and the describer who wrote it
@@ -117,7 +131,8 @@ def gather_queries(
         others = [own for number, own in enumerate(told[place]) if number != writer]
         said[row, place] = words <= set[str]().union(*others)
     owners = np.array([place for place, _ in writers])
-    return Queries(texts, np.array([len(words) for words in wanted]), owners, said, len(drawn[0]))
+    n_words = np.array([len(words) for words in wanted])
+    return Queries(texts, n_words, np.array(list(map(rarest, texts))), owners, said, len(drawn[0]))
 
 
 def find_sentence(sentence: str, among: Sequence[str]) -> int | None:
@@ -142,10 +157,14 @@ def fit_said(scores: NDArray[np.float32], queries: Queries) -> Calibration:
     mentioned = queries.mentioned()
     foreign = np.ones(scores.shape, bool)
     foreign[np.arange(len(queries.owners)), queries.owners] = False  # chosen because it is said
-    foreign &= (mentioned > 0)[:, None]
     rows = np.broadcast_to(np.arange(len(scores))[:, None], scores.shape)[foreign]
     return fit_calibration(
-        scores[foreign], queries.said[foreign], queries.n_words[rows], ceilings=(1.0,), mentioned=mentioned[rows]
+        scores[foreign],
+        queries.said[foreign],
+        queries.n_words[rows],
+        queries.rarest[rows],
+        ceilings=(1.0,),
+        mentioned=mentioned[rows],
     )
 
 
@@ -170,7 +189,11 @@ def read_part(
 
 
 def fit_judged(
-    scores: NDArray[np.float32], yes: NDArray[np.float64], n_words: NDArray[np.int64], phrases: Calibration
+    scores: NDArray[np.float32],
+    yes: NDArray[np.float64],
+    n_words: NDArray[np.int64],
+    rarest: NDArray[np.int64],
+    phrases: Calibration | None,
 ) -> tuple[Calibration, dict[str, float]]:
     """The curve for sentences from people's judgements, with that of phrases, and how well it fits the judgements.
 
@@ -178,9 +201,10 @@ def fit_judged(
         scores: (n,) of the judged pairs.
         yes: (n,) the share of people who said yes.
         n_words: (n,) content words of each pair's sentence.
+        rarest: (n,) how often training captions have the rarest of them.
     """
-    curve = fit_calibration(scores, yes, n_words)
-    return replace(curve, phrases=phrases), judge(curve.probability(scores, n_words), yes, float(yes.mean()))
+    curve = fit_calibration(scores, yes, n_words, rarest)
+    return replace(curve, phrases=phrases), judge(curve.probability(scores, n_words, rarest), yes, float(yes.mean()))
 
 
 def judge(probabilities: NDArray[np.float64], yes: NDArray[np.float64], constant: float) -> dict[str, float]:
@@ -197,6 +221,7 @@ def fit_calibration(
     scores: ArrayLike,
     yes: ArrayLike,
     n_words: ArrayLike,
+    rarest: ArrayLike = 0,
     ceilings: Sequence[float] = CEILINGS,
     mentioned: ArrayLike = 1.0,
 ) -> Calibration:
@@ -206,6 +231,7 @@ def fit_calibration(
         scores: (n,) of pairs of a photo and a sentence.
         yes: (n,) whether the photo fits, or the share of people who say so.
         n_words: (n,) content words of each pair's sentence.
+        rarest: How often training captions have the rarest of them, one number or (n,).
         ceilings: Those that are tried; the first one is taken where no other is likelier by more than chance.
         mentioned: How often a pair that fits is observed to, one share or (n,).
 
@@ -225,7 +251,7 @@ def fit_calibration(
     share = float(y.mean()) if len(y) else 0.0
     if not 0 < share < 1:
         raise SeesayError(f"of {len(x)} pairs {share:.0%} fit", allowed="some that fit and some that do not")
-    design = np.stack([x, n * x, np.ones_like(x), n], 1)  # (N, 4)
+    design = np.stack([x, n * x, np.ones_like(x), n, np.broadcast_to(tenfolds(rarest), x.shape)], 1)  # (N, 5)
     tried = [
         (ceiling, fit_logistic(design, y, ceiling * seen))
         for ceiling in ceilings
@@ -235,8 +261,8 @@ def fit_calibration(
     ceiling, beta = next(each for each, own in zip(tried, likely, strict=True) if own >= max(likely) - LIKELIHOOD_RATIO)
     if np.abs(y - ceiling * seen * sigmoid(design @ beta)).max() < 1e-3:
         raise SeesayError("pairs that fit and pairs that do not are wholly apart: no curve is the best")
-    slope, slope_per_word, offset, offset_per_word = map(float, beta)
-    return Calibration(slope, slope_per_word, offset, offset_per_word, ceiling)
+    slope, slope_per_word, offset, offset_per_word, per_frequency = map(float, beta)
+    return Calibration(slope, slope_per_word, offset, offset_per_word, ceiling, per_frequency)
 
 
 def mean_average_precision(scores: NDArray[np.float32], fits: NDArray[np.bool_]) -> float:

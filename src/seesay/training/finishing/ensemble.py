@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from seesay.models.ensemble import Ensemble, Member, Scored
+from seesay.catalogue.ensembles import Ensemble, Member, Scored
 
 LARGEST = 100.0
 """Weights end here, where a few examples would have them grow for ever."""

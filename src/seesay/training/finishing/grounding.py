@@ -62,13 +62,13 @@ class Words:
     Attributes:
         heat: (T, h, w) the heat map of each word.
         regions: The candidates of the image.
-        laid: Which words are laid on boxes.
+        grounded: Which words get a box.
         phrases: Spans of words and their boxes.
     """
 
     heat: Floats
     regions: Boxes
-    laid: list[bool]
+    grounded: list[bool]
     phrases: list[tuple[tuple[int, int], NDArray[np.float64]]]
 
 
@@ -130,7 +130,7 @@ def hit_words(sentences: Sequence[Words], settings: GroundingSettings) -> Hits:
     """Whether the box of each word of a boxed phrase has its middle in a box of the phrase."""
     hits: list[bool] = []
     for words in sentences:
-        parts = align_words(words.heat, words.regions, laid=words.laid, settings=settings)
+        parts = align_words(words.heat, words.regions, grounded=words.grounded, settings=settings)
         for part in parts:
             left, top, right, bottom = words.regions[part.region]
             middle = np.array([(left + right) / 2, (top + bottom) / 2])
@@ -175,6 +175,6 @@ def _gather_words(
         texts = model.encode_texts([text])
         n_words = min(int(texts.lengths[0]), max(phrase.span[1] for phrase in own))
         heat = heat_maps(model, table.arrays([item]), texts.states[0, :n_words])
-        laid = name_things(tokenize(text)[:n_words])
-        found.append(Words(heat, regions[item], laid, [(phrase.span, phrase.boxes) for phrase in own]))
+        grounded = name_things(tokenize(text)[:n_words])
+        found.append(Words(heat, regions[item], grounded, [(phrase.span, phrase.boxes) for phrase in own]))
     return found

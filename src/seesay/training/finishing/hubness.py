@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from seesay.catalogue.ensembles import Scored
 from seesay.metrics.retrieval import retrieval_report
-from seesay.models.ensemble import Scored
 from seesay.models.hubness import Hubness, estimate_hubness
 from seesay.training.finishing.ensemble import choose_weights
 

@@ -44,6 +44,16 @@ def score_texts(
     return scores
 
 
+def score_pairs(
+    model: Matcher, photos: Collection, texts: Sequence[str], pairs: tuple[NDArray[Any], NDArray[Any]]
+) -> Scores:
+    """What a model gives pairs of a text and a photo, by their places: (n,)."""
+    own = [pairs[1][pairs[0] == place] for place in range(len(texts))]
+    most = max(map(len, own))
+    among = np.array([np.resize(each, most) if len(each) else np.zeros(most, np.int64) for each in own])
+    return np.asarray(score_texts(model, photos, texts, among=among)[pairs], np.float32)
+
+
 def score_stages(names: Sequence[str], photos: Collection, texts: Sequence[str]) -> Scores:
     """The scores after some stages of search, the first of which is an embedding: (n_texts, n_photos).
 
@@ -65,7 +75,7 @@ def tag_gains(model: Matcher, photos: Collection, texts: Sequence[str], words: Q
         how: How much tags count.
     """
     gains = np.zeros((len(texts), len(photos)), np.float32)
-    counts = [{word: model.tokenizer.count(word) for word in words.content_words(text)} for text in texts]
+    counts = [{word: model.caption_words.count(word) for word in words.content_words(text)} for text in texts]
     clues = [words.find_clues(each, how) for each in counts]
     classifier = model.feature_spec.load_backbone().classifier
     if classifier is None or not any(clues):

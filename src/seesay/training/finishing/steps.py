@@ -1,45 +1,39 @@
 """The steps of `seesay tune`: each reads a dev split and chooses one table of trained weights."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from seesay import data
 from seesay.captioning.bank import read_bank
+from seesay.catalogue.ensembles import Scored, read_ensemble
 from seesay.catalogue.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.data import Collection, entities
-from seesay.data.examples import Examples
 from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.grounding.tuned import grounding_of
-from seesay.images.extraction import features_of
-from seesay.models.aligner import Aligner, load_aligner
-from seesay.models.base import Captioner, Matcher
-from seesay.models.ensemble import Scored, read_ensemble
-from seesay.models.eye_ear import EyeEar
-from seesay.models.hubness import HUBNESS
-from seesay.models.identifier import Identifier
-from seesay.models.pretrained import load, load_captioner, save
+from seesay.models.aligner import load_aligner
+from seesay.models.declared import LATER_STAGES
+from seesay.models.ensemble import scored_by
+from seesay.models.pretrained import load, load_captioner
 from seesay.models.registry import family_class
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
-from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, tags, vectors
+from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, tags
+from seesay.training.finishing.embeddings import SPLIT, examples_of, propose_choice, propose_hubness, propose_vectors
 from seesay.training.finishing.ensemble import choose_weights_on
-from seesay.training.finishing.hubness import choose_hubness
 from seesay.training.finishing.requests import JOINED, Proposal, Request
-from seesay.training.finishing.scores import Scores, best, read_blend, score_stages, score_texts, tag_gains
+from seesay.training.finishing.scores import Scores, best, read_blend, score_pairs, score_stages, score_texts, tag_gains
 
-SPLIT = "dev"
 MAX_LENGTH = 20
 """Words at which captions are cut, where the weights have not said otherwise."""
 N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
-BESIDE = "vse"
-"""The embedding that stands beside an eye, where nothing else is said."""
+N_FITTED = 300
+"""Dev images whose phrases or captions doubt is fitted to; it is measured on a third as many others."""
 FIT = "fit"
 """The part of people's judgements that a curve is fitted to."""
 FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
@@ -56,21 +50,6 @@ def steps_for(weights: Weights) -> list[str]:
         return ["ensemble"]
     able = family_class(weights.about["family"]).tuning_steps()
     return [step for step in PROPOSERS if step in able]
-
-
-def propose_hubness(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection(weights, "hubness")
-    model = load(weights.folder)
-    learned, dev = (_examples(model, collection.split(split)) for split in ("train", SPLIT))
-    images, texts = encode_all(model, dev)
-    found = choose_hubness(
-        encode_all(model, learned), (images, texts), dev.image_of, model.temperature, request.n_centres
-    )
-    figures = {"Sum": round(found.sum_without, 2), "Sum, corrected for hubness": round(found.sum_with, 2)}
-    return Proposal(
-        "hubness", found.to_table(), collection.name, figures=figures,
-        save=lambda folder: found.hubness.write(folder / HUBNESS),
-    )  # fmt: skip
 
 
 def propose_cascade(weights: Weights, request: Request) -> Proposal:
@@ -97,52 +76,58 @@ def _stages_before(weights: Weights) -> tuple[str, ...]:
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
     kind = family_class(weights.about["family"])
-    is_stage = issubclass(kind, Aligner | Captioner)
-    section = "cascade.calibration" if is_stage else "calibration"
+    is_later = kind.stage in LATER_STAGES
+    section = "cascade.calibration" if is_later else "calibration"
     collection = request.collection(weights, section)
-    if not (kind.is_embedding or issubclass(kind, Identifier)) and not weights.about.get("cascade"):
+    if is_later and not weights.about.get("cascade"):
         raise SeesayError(
             f"{weights.name} is no stage of search yet, so it has no scores to calibrate",
             hint=f"seesay tune {weights.name} --only cascade --only calibration",
         )
-    stages = [*(read_blend(str(weights.folder)).after if is_stage else ()), str(weights.folder)]
-    judgements = request.judgements_file()
-    figures: dict[str, Any] = {}
+    stages = [*(read_blend(str(weights.folder)).after if is_later else ()), str(weights.folder)]
+    first = find(stages[0])
+    content_words, count = request.words.content_words, load(stages[0]).caption_words.count
+    how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
+
+    def rarest(text: str) -> int:
+        return how.rarest({word: count(word) for word in content_words(text)}, request.words.classes_named)
 
     def score(photos: Collection, texts: list[str]) -> Scores:
-        found = score_stages(stages, photos, texts)
-        if issubclass(kind, Identifier):
-            return found
-        first = find(stages[0])
-        how = TagSettings.from_table(tuned_table(first, "tags") or {}, str(first.folder / "config.json"))
-        return found + tag_gains(load(stages[0]), photos, texts, request.words, how)
+        return score_stages(stages, photos, texts) + tag_gains(load(stages[0]), photos, texts, request.words, how)
 
-    spoken = data.load(request.entities) if request.has_entities else None
-    if spoken is None:
-        request.tell("without Flickr30k Entities, queries are whole sentences only")
-    phrases = calibration.gather_queries(collection.split(SPLIT), spoken, request.words.content_words)
-    if judgements is not None:
-        phrases = phrases.of_phrases()
-    request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
-    scores = score(collection.split(SPLIT), phrases.texts)
-    curve = calibration.fit_said(scores, phrases)
-    figures["average precision"] = calibration.precisions({"all": scores}, phrases)
+    judgements, figures = request.judgements_file(), dict[str, Any]()
+    curve = None
+    if kind.stage is not None:  # others judge pairs outside of search, and take their time for each
+        spoken = data.load(request.entities) if request.has_entities else None
+        if spoken is None:
+            request.tell("without Flickr30k Entities, queries are whole sentences only")
+        phrases = calibration.gather_queries(collection.split(SPLIT), spoken, content_words, rarest)
+        if judgements is not None:
+            phrases = phrases.of_phrases()
+        request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
+        scores = score(collection.split(SPLIT), phrases.texts)
+        curve = calibration.fit_said(scores, phrases)
+        figures["average precision"] = calibration.precisions({"all": scores}, phrases)
     if judgements is not None:
         judged, photos, texts, pairs = calibration.read_part(judgements, collection, FIT)
         request.tell(f"{len(judged):,} judgements of {len(photos):,} photos and {len(texts):,} sentences")
-        n_words = np.array([len(request.words.content_words(texts[row])) for row in pairs[0]])
-        curve, figures["judgements"] = calibration.fit_judged(score(photos, texts)[pairs], judged, n_words, curve)
+        n_words = np.array([len(content_words(text)) for text in texts])[pairs[0]]
+        seen = np.array([rarest(text) for text in texts])[pairs[0]]
+        found = score(photos, texts)[pairs] if kind.stage else score_pairs(load(weights.folder), photos, texts, pairs)
+        curve, figures["judgements"] = calibration.fit_judged(found, judged, n_words, seen, curve)
+    if curve is None:
+        raise SeesayError(f"{weights.name} is calibrated by people's judgements alone", hint="--judgements FILE")
     where = (collection.name,) if judgements is None else (judgements.name, collection.name)
+    splits = [*([FIT] if judgements else []), *([SPLIT] if kind.stage else [])]
     return Proposal(
-        section, curve.to_table(), JOINED.join(where), tuple(stages[:-1]), figures,
-        split=SPLIT if judgements is None else f"{FIT} + {SPLIT}",
+        section, curve.to_table(), JOINED.join(where), tuple(stages[:-1]), figures, split=JOINED.join(splits)
     )  # fmt: skip
 
 
 def propose_captions(weights: Weights, request: Request) -> Proposal:
     collection = request.collection(weights, "captioning")
     model = load_captioner(weights.folder)
-    dev = _examples(model, collection.split(SPLIT))
+    dev = examples_of(model, collection.split(SPLIT))
     max_length = int(weights.about.get("captioning", {}).get("max_length", MAX_LENGTH))
 
     def tell(row: captions.Row) -> None:
@@ -164,9 +149,11 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
 
 def propose_presence(weights: Weights, request: Request) -> Proposal:
     boxed = _boxed(weights, request, "presence")
-    answers = doubt.gather_phrases(load_aligner(weights.folder), boxed)
+    aligner = load_aligner(weights.folder)
+    answers, others = (doubt.gather_phrases(aligner, part) for part in _fitted_and_others(boxed))
     found = doubt.fit_presence(answers)
-    return Proposal("presence", found.to_table(), boxed.name, figures=doubt.describe_doubt(found, answers))
+    figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
+    return Proposal("presence", found.to_table(), boxed.name, figures=figures)
 
 
 def _boxed(weights: Weights, request: Request, section: str) -> Collection:
@@ -183,10 +170,17 @@ def _boxed(weights: Weights, request: Request, section: str) -> Collection:
 
 def propose_confidence(weights: Weights, request: Request) -> Proposal:
     model = load_captioner(weights.folder)
-    dev = _examples(model, request.collection(weights, "confidence").split(SPLIT))
-    answers = doubt.gather_captions(model, dev)
+    dev = request.collection(weights, "confidence").split(SPLIT).with_images()
+    answers, others = (doubt.gather_captions(model, examples_of(model, part)) for part in _fitted_and_others(dev))
     found = doubt.fit_doubt(answers)
-    return Proposal("confidence", found.to_table(), dev.collection.name, figures=doubt.describe_doubt(found, answers))
+    figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
+    return Proposal("confidence", found.to_table(), dev.name, figures=figures)
+
+
+def _fitted_and_others(dev: Collection) -> tuple[Collection, Collection]:
+    """The images that doubt is fitted to, and those that it is measured on."""
+    n = min(N_FITTED, 3 * len(dev) // 4)
+    return replace(dev, items=dev.items[:n]), replace(dev, items=dev.items[n : 4 * n // 3])
 
 
 def propose_tags(weights: Weights, request: Request) -> Proposal:
@@ -217,7 +211,7 @@ def propose_ensemble(weights: Weights, request: Request) -> Proposal:
     for name in names:
         model = load(name)
         for split, own in zip(splits, found, strict=True):
-            own.append(Scored.by(model, *encode_all(model, _examples(model, split))))
+            own.append(scored_by(model, *encode_all(model, examples_of(model, split))))
         request.tell(f"scores of {name} are there")
     owners = [np.repeat(np.arange(len(each)), [len(item.sentences) for item in each.items]) for each in splits]
     where = JOINED.join(f"{each.name}/{SPLIT}" for each in splits)
@@ -225,45 +219,12 @@ def propose_ensemble(weights: Weights, request: Request) -> Proposal:
     return Proposal("members", chosen.about(weights.name)["members"], JOINED.join(e.name for e in splits), names)
 
 
-def _examples(model: Matcher, collection: Collection) -> Examples:
-    collection = collection.with_images()
-    return Examples.of(collection, features_of(collection.images, model.feature_spec, model.outputs))
-
-
-def propose_vectors(weights: Weights, request: Request) -> Proposal:
-    collections = request.collections(weights, "vectors", ("flickr8k", "coco-all", "iapr"))
-    model = load(weights.folder)
-    assert isinstance(model, EyeEar)
-    beside = load(model.config.beside or BESIDE)
-    alone = vectors.alone(model, beside.feature_spec)
-    devs = []
-    for collection in collections:
-        examples = [_examples(each, collection.split(SPLIT)) for each in (alone, beside)]
-        devs.append(
-            vectors.Dev(collection.name, encode_all(alone, examples[0]), encode_all(beside, examples[1]),
-                        examples[0].image_of)
-        )  # fmt: skip
-        request.tell(f"vectors of {collection.name} are there")
-    made, figures = vectors.put_together(alone, beside, devs, vectors.draw_bank(collections))
-    table = {key: getattr(made.config, key) for key in ("beside_weight", "hub_weight", "hub_mean")}
-    names = JOINED.join(collection.name for collection in collections)
-    # Weights that have these vectors already stay as they are, with all that was chosen for and measured of them.
-    same = model.bank is not None and table == {key: getattr(model.config, key) for key in table}
-    save_made = None if same else partial(_save_again, model=made, about=weights.about)
-    return Proposal("vectors", table, names, (made.config.beside,), figures, save_made)
-
-
-def _save_again(folder: Path, model: Matcher, about: Mapping[str, Any]) -> None:
-    """Write changed weights over their own folder; what was chosen for or measured of them before does not fit."""
-    kept = ("name", "data", "recipe", "recipe_fingerprint", "seed", "epochs", "trained", "versions")
-    save(folder, model, {key: about[key] for key in kept if key in about})
-
-
 PROPOSERS: dict[str, Callable[[Weights, Request], Proposal]] = {
     "vectors": propose_vectors,
     "hubness": propose_hubness,
     "cascade": propose_cascade,
     "calibration": propose_calibration,
+    "choice": propose_choice,
     "captions": propose_captions,
     "confidence": propose_confidence,
     "grounding": propose_grounding,

@@ -92,7 +92,7 @@ def gather(
     classifier = model.feature_spec.load_backbone().classifier
     if classifier is None:
         raise SeesayError(f"{model.feature_spec.backbone} has no classifier, so its photos have no tags")
-    count = model.tokenizer.count
+    count = model.caption_words.count
     queries = [
         (place, sentence, word)
         for place, item in enumerate(photos.items)

@@ -32,7 +32,7 @@ class Dev:
 
     Attributes:
         own: Vectors of images and of sentences, by the eye alone.
-        beside: The same, by the embedding that stands beside it.
+        beside: The same, by the second embedding.
         owners: (n_texts,) the image that each sentence was written about.
     """
 

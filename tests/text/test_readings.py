@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from seesay.models import _readings
-from seesay.models._readings import Reader, Reading, phrase_nodes, plan_readings
+from seesay.layers.tree_plan import plan_readings
+from seesay.text import readings as _readings
+from seesay.text.readings import Reader, Reading, phrase_nodes
 from seesay.text.trees import Tree
 from seesay.text.vocabulary import UNKNOWN, Vocabulary
 

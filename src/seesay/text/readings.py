@@ -6,12 +6,70 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.layers.tree_plan import Plan, Shape
 from seesay.text.tokens import tokenize
 from seesay.text.trees import Tree, parse
 from seesay.text.vocabulary import UNKNOWN, Vocabulary
 
 Indices = NDArray[np.int64]
+NOUN, OTHER, ROOT = range(3)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shape:
+    """A tree without its words; nodes stand in the order of `Tree.nodes`, parents before children.
+
+    Attributes:
+        parent: (n_nodes,) the node above each, -1 for the root.
+        height: (n_nodes,) the longest way down to a leaf, 0 for leaves.
+        kind: (n_nodes,) NOUN for a noun phrase, ROOT for the root whatever it is, OTHER for all others.
+    """
+
+    parent: Indices
+    height: Indices
+    kind: Indices
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @property
+    def n_leaves(self) -> int:
+        return int((self.height == 0).sum())
+
+    @classmethod
+    def of(cls, tree: Tree) -> "Shape":
+        """The shape of a constituency tree.
+
+        Example:
+            >>> shape = Shape.of(Tree.from_json('["S", ["NP", "a", "dog"], "runs"]'))
+            >>> shape.parent.tolist(), shape.height.tolist()
+            ([-1, 0, 1, 1, 0], [2, 1, 0, 0, 0])
+        """
+        above: list[int] = []
+        nodes: list[Tree] = []
+        waiting = [(tree, -1)]
+        while waiting:
+            node, parent_place = waiting.pop()
+            waiting.extend((child, len(nodes)) for child in reversed(node.children))
+            nodes.append(node)
+            above.append(parent_place)
+        parent = np.array(above, np.int64)
+        height = np.zeros(len(nodes), np.int64)
+        for number in range(len(nodes) - 1, 0, -1):  # children come after their parents
+            height[parent[number]] = max(height[parent[number]], height[number] + 1)
+        kind = np.array([NOUN if node.is_noun_phrase else OTHER for node in nodes], np.int64)
+        kind[0] = ROOT
+        return cls(parent, height, kind)
+
+
+def join_shapes(shapes: Sequence[Shape]) -> tuple[Indices, Indices, Indices]:
+    """Parent, height and kind of the nodes of all trees, one tree after the other; parents are counted over all."""
+    sizes = np.array([len(shape) for shape in shapes], np.int64)
+    firsts = np.cumsum(sizes) - sizes
+    own, height, kind = (
+        np.concatenate([np.zeros(0, np.int64), *(getattr(shape, name) for shape in shapes)])
+        for name in ("parent", "height", "kind")
+    )
+    return np.where(own < 0, -1, own + np.repeat(firsts, sizes)), height, kind
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -117,19 +175,6 @@ class Reader:
             return sentence
         tokens = tokenize(sentence)
         return sentence if len(tokens) <= self._longest else " ".join(tokens[: self._longest])
-
-
-def plan_readings(readings: Sequence[Reading], hidden: NDArray[np.bool_] | None = None) -> tuple[Indices, Plan]:
-    """The distinct words of sentences (n_inputs,), and how their trees are computed from these.
-
-    Args:
-        hidden: (n_leaves,) which words, over all sentences, are replaced by the unknown word.
-    """
-    words = np.concatenate([reading.words for reading in readings])
-    if hidden is not None:
-        words = np.where(hidden, UNKNOWN, words)
-    distinct, inputs = np.unique(words, return_inverse=True)
-    return distinct, Plan.of([reading.shape for reading in readings], inputs, len(distinct))
 
 
 def phrase_nodes(readings: Sequence[Reading]) -> tuple[Indices, Indices]:

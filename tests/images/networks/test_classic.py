@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import save_file
 
 from seesay.errors import SeesayError
-from seesay.images.classic import Classic, build, load
 from seesay.images.io import open_image
+from seesay.images.networks.classic import Classic, build, load
 
 Size = tuple[int, ...]
 

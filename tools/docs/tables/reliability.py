@@ -1,0 +1,96 @@
+"""Tables of SECURITY.md: what was tried, and what came of it."""
+
+from tables.reading import dated, result, table
+
+_KINDS = {
+    "kill": "killed",
+    "full": "the disk fills up",
+    "damage": "its file is cut or changed",
+    "changes": "photos change",
+}
+
+
+def hostile_lines() -> str:
+    found = result("hostile")
+    faults = found["faults"]
+    rows: list[list[object]] = [
+        ["command lines run", f"{found['n_run']:,} of {found['n_cases']:,}, of {found['n_commands']} commands"],
+        ["tracebacks", faults.get("traceback", 0)],
+        ["more than ten seconds", faults.get("hang", 0)],
+        ["other exit codes than 0, 1, 2", sum(n for kind, n in faults.items() if kind.startswith("exit code"))],
+        ["more than 2 GB", faults.get("memory", 0)],
+        ["changed inputs", faults.get("an input was changed", 0)],
+        ["connections", faults.get("connection", 0)],
+        ["sequences that steer the terminal", faults.get("steers the terminal", 0)],
+    ]
+    note = f"{found['minutes']:.0f} minutes, seed {found['seed']}."
+    text = table(["", ""], rows) + f"\n{note}"
+    return dated(text, found, "python -m benchmarks.reliability.hostile")
+
+
+def fuzzed() -> str:
+    found = result("fuzz")
+    rows: list[list[object]] = [
+        [name, f"{row['cases']:,}", f"{row['seconds'] / 60:.1f}", row["crashes"], row["hangs"]]
+        for name, row in found["targets"].items()
+    ]
+    rows.append(
+        ["together", f"{found['cases']:,}", f"{sum(row['seconds'] for row in found['targets'].values()) / 60:.1f}",
+         found["crashes"], found["hangs"]]
+    )  # fmt: skip
+    mended = ", ".join(f"{each['target']} ({'; '.join(each['faults'])[:100]})" for each in found["mended"])
+    note = f"Found on the way, mended, and held by tests: {mended}." if mended else ""
+    text = table(["what is read", "cases", "minutes", "crashes", "hangs"], rows) + (f"\n{note}" if note else "")
+    return dated(text, found, "python -m benchmarks.reliability.fuzz")
+
+
+def faults() -> str:
+    found = result("faults")
+    rows: list[list[object]] = []
+    for kind, row in found["kinds"].items():
+        first, _, of = kind.partition(" ")
+        what = of.removeprefix("disk ") or "index"
+        rows.append([_KINDS[first], what, row["rounds"], row["kills"] or "–", row["equal"], row["left_behind"],
+                     row["tracebacks"]])  # fmt: skip
+    header = ["", "of", "rounds", "kills", "equal in the end", "files left behind", "tracebacks"]
+    text = table(header, rows)
+    if found["mended"]:
+        kinds = ", ".join(f"{each['kind']} with seed {each['seed']}" for each in found["mended"])
+        text += f"\nDid not end well at first, was mended, and run again: {kinds}."
+    return dated(text, found, "python -m benchmarks.reliability.faults")
+
+
+def connections() -> str:
+    found = result("connections")
+    held = {"idle": "say nothing", "half-sent": "send half a header", "slow": "upload a byte now and then",
+            "deaf": "do not read the answers"}  # fmt: skip
+    rows: list[list[object]] = [[text, found[name], found["still_connected"][name]] for name, text in held.items()]
+    page, search = found["page"], found["search"]
+    note = (
+        f"Meanwhile the page was answered {found['n_asked']} times, the slowest in {page['longest_ms']:.0f} ms (median "
+        f"{page['median_ms']:.1f}), and a search in {search['longest_ms']:.0f} ms (median {search['median_ms']:.1f})."
+    )
+    text = table(["connections that", "opened", f"left after {found['seconds']:.0f} s"], rows) + f"\n{note}"
+    return dated(text, found, "python -m benchmarks.reliability.connections")
+
+
+def soak() -> str:
+    found = result("soak")
+    rows: list[list[object]] = [
+        [kind, f"{row['n']:,}", f"{row['p50_ms']:.0f}", f"{row['p95_ms']:.0f}", f"{row['p99_ms']:.0f}"]
+        for kind, row in [*sorted(found["latencies"].items()), ("all", found["all_requests"])]
+    ]
+    held = found["memory_mb"]
+    note = (
+        f"{found['minutes']:.0f} minutes, {found['n_photos']:,} photos, {found['n_clients']} clients at "
+        f"{found['rate']:g} requests a second, {found['n_indexed_meanwhile']:,} photos indexed meanwhile: "
+        f"{found['n_requests']:,} requests, {found['n_errors']} errors, {found['tracebacks']} tracebacks. Memory "
+        f"{held['first']:.0f} MB in the beginning and {held['last']:.0f} MB in the end; from the first third on its "
+        f"slope is {held['slope_per_minute']:+.3f} ± {held['standard_error']:.3f} MB a minute. The machine was shared "
+        f"(mean load {found['mean_load_of_machine']:g} on {found['cores']} cores), so latencies are upper bounds."
+    )
+    text = table(["request", "n", "p50 (ms)", "p95", "p99"], rows) + f"\n{note}"
+    return dated(text, found, "python -m benchmarks.reliability.soak")
+
+
+TABLES = (hostile_lines, fuzzed, faults, connections, soak)
