@@ -31,10 +31,12 @@ _DASH = re.compile(r"(?<!\S)-(?=[^\W\d_])(?P<word>[^\s-]\S*)")
 _CLAUSE = re.compile(r"[,;.!?]|(?<!\w)(?:but|while|with)(?!\w)")
 _PLACED = re.compile(r"(?<!\w)(?:in|on|at|near|under|beside|behind|through|during|inside|outside|by)(?!\w)")
 _DOING = re.compile(r"(?<!\w)(?:(?:is|are|was|were)(?!\w)|(?<=\w\s)\w{2,}ing(?!\w))")
-_ABLE = frozenset(
-    "people person persons man men woman women child children kid kids boy boys girl girls baby babies adult adults "
-    "dog dogs cat cats bird birds horse horses animal animals player players".split()
-)  # who do things themselves: in "without people swimming" it is they who swim, in "without a shirt swimming" it is not
+_LIVING = """
+    people person persons man men woman women child children kid kids boy boys girl girls baby babies adult adults
+    dog dogs cat cats bird birds horse horses animal animals player players
+"""
+_ABLE = frozenset(_LIVING.split())
+"""Who do things themselves: in "without people swimming" it is they who swim, in "without a shirt swimming" it is not."""
 _LISTED = re.compile(r"(?<!\w)(?:and|or|nor)(?!\w)")
 _EDGES = " \t,;.!?"
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»')
