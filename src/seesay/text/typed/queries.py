@@ -30,6 +30,13 @@ _NOT = re.compile(
 _DASH = re.compile(r"(?<!\S)-(?=[^\W\d_])(?P<word>[^\s-]\S*)")
 _CLAUSE = re.compile(r"[,;.!?]|(?<!\w)(?:but|while|with)(?!\w)")
 _PLACED = re.compile(r"(?<!\w)(?:in|on|at|near|under|beside|behind|through|during|inside|outside|by)(?!\w)")
+_DOING = re.compile(r"(?<!\w)(?:(?:is|are|was|were)(?!\w)|(?<=\w\s)\w{2,}ing(?!\w))")
+_LIVING = """
+    people person persons man men woman women child children kid kids boy boys girl girls baby babies adult adults
+    dog dogs cat cats bird birds horse horses animal animals player players
+"""
+_ABLE = frozenset(_LIVING.split())
+"""Who do things themselves: in "without people swimming" it is they who swim, in "without a shirt swimming" it is not."""
 _LISTED = re.compile(r"(?<!\w)(?:and|or|nor)(?!\w)")
 _EDGES = " \t,;.!?"
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»')
@@ -118,11 +125,16 @@ def _take_negations(text: str) -> tuple[str, list[str]]:
 
 
 def _divide(text: str) -> tuple[str, str]:
-    """What a negation denies, and what follows: it ends with its clause, the next negation, or where a place begins."""
+    """What a negation denies, and what follows.
+
+    It ends with its clause, with the next negation, and after its thing where a place begins or something is done.
+    """
     ends = [found.start() for found in (_CLAUSE.search(text), _NOT.search(text)) if found]
-    for found in _PLACED.finditer(text):
-        if any(token not in FUNCTION_WORDS for token in tokenize(text[: found.start()])):
-            ends.append(found.start())
-            break
+    for follows in (_PLACED, _DOING):
+        for found in follows.finditer(text):
+            named = [token for token in tokenize(text[: found.start()]) if token not in FUNCTION_WORDS]
+            if named and not (follows is _DOING and named[-1] in _ABLE):
+                ends.append(found.start())
+                break
     end = min(ends, default=len(text))
     return text[:end], text[end:].lstrip(_EDGES)
