@@ -180,9 +180,9 @@ class Rounds:
         left = [
             path.name for path in place.rglob("*") if path.name.endswith(".partial") or path.name.startswith(".tmp")
         ]
-        found = {"code": code, "equal": not differs, "differs": differs, "left_behind": left,
-                 "traceback": "Traceback" in told + said}  # fmt: skip
-        return found if found["equal"] else {**found, "told": said.strip().splitlines()[-3:]}
+        outcome = {"code": code, "equal": not differs, "differs": differs, "left_behind": left,
+                   "traceback": "Traceback" in told + said}  # fmt: skip
+        return outcome if not differs else {**outcome, "told": said.strip().splitlines()[-3:]}
 
 
 def main() -> None:

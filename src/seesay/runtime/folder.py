@@ -63,6 +63,10 @@ class Session:
         return found
 
 
+Opened = Session | Computed
+"""What a verb asks: a graph, or what stands for one of a published pair."""
+
+
 class GraphFolder:
     """Exported weights. Nothing but config.json is read before it is needed.
 
@@ -79,7 +83,7 @@ class GraphFolder:
         self.export = f"seesay export {name}"
         self.folder, self.threads = self.weights.folder, threads
         self.origin = self.folder / "config.json"
-        self._sessions: dict[str, Session | Computed] = {}
+        self._sessions: dict[str, Opened] = {}
         self._sources: dict[str, dict[str, Place]] = {}
         if not isinstance(self.weights.about.get("graphs"), dict):
             raise SeesayError(
@@ -115,7 +119,7 @@ class GraphFolder:
             raise SeesayError(f"{self.folder / WEIGHTS} has no tensor {name!r}", allowed=self.places)
         return np.asarray(map_tensor(self.folder / WEIGHTS, self.places[name]), np.float32)
 
-    def open(self, graph: str) -> Session | Computed:
+    def open(self, graph: str) -> Opened:
         """A graph, checked and opened once.
 
         Raises:
