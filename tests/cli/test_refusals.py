@@ -318,3 +318,11 @@ def test_what_reads_others_files_has_a_floor_without_known_flaws() -> None:
     assert named["pillow"] == "pillow>=13"
     for name in ("onnxruntime", "safetensors", "tokenizers", "pathspec", "fastapi", "uvicorn"):
         assert re.search(r">=\d", named[name]), named[name]
+
+
+@pytest.mark.parametrize("line", [("library", "status"), ("library", "failures"), ("library", "repair"), ("doctor",)])
+def test_a_library_may_be_given_any_name(seesay: Run, place: Path, line: tuple[str, ...]) -> None:
+    for name in (LONG, "\x1b]0;title\x07"):
+        ended = seesay(*line, "--library", name)
+        assert ended.code in (0, 1, 2)
+        assert "\x1b" not in ended.out + ended.err

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from seesay.cli.options import AsJson, Place
+from seesay.system.names import printable
 
 if TYPE_CHECKING:
     from seesay.cli.health import Health
@@ -39,9 +40,9 @@ def _print(found: "Health") -> None:
     for weights in found.weights:
         typer.echo(f"weights   {weights.name}: {weights.state}, {weights.bytes / 1e6:.1f} MB, {weights.digest[:12]}")
     photos = f"{found.library.photos:,} photos" if found.library.exists else "nothing indexed yet"
-    typer.echo(f"library   {found.library.place}: {photos}")
+    typer.echo(f"library   {printable(found.library.place)}: {photos}")
     for cache in found.caches:
-        typer.echo(f"cache     {cache.folder}: {cache.bytes / 1e6:,.1f} MB in {cache.files:,} files")
+        typer.echo(f"cache     {printable(cache.folder)}: {cache.bytes / 1e6:,.1f} MB in {cache.files:,} files")
     typer.echo(f"data      {found.data or 'SEESAY_DATA is not set: collections are named by their paths'}")
     for extra in found.extras:
         state = f"needs {', '.join(extra.missing)}; {extra.install}" if extra.missing else "installed"

@@ -63,7 +63,7 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
         }
         typer.echo(json.dumps(table, indent=2))
     else:
-        typer.echo(f"library   {found.name}")
+        typer.echo(f"library   {printable(found.name)}")
         typer.echo(f"photos    {found.counts.photos:,} ({found.counts.contents:,} different)")
         typer.echo(f"unusable  {found.counts.failures:,}")
         if found.fingerprint:
