@@ -69,7 +69,9 @@ def test_the_card_says_where_it_came_from(added: Path) -> None:
 
 def test_matching_and_identifying(added: Path) -> None:
     scores = seesay.match([CAT, COFFEE], ["a cat", "a cup of coffee"], model="clip")
-    own = Model("clip").match([CAT, COFFEE], ["a cat", "a cup of coffee"])
+    model = Model("clip")
+    images = model.encode_images(model.features([CAT, COFFEE]))
+    own = model.score(images, model.encode_texts(["a cat", "a cup of coffee"]))
     assert np.allclose(scores.scores, own, atol=1e-5)
     found = seesay.identify("a cat", [CAT, COFFEE], model="clip")
     assert abs(sum(row.choice for row in found) - 1) < 1e-6

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from seesay.images.arrays import Floats
+from seesay.runtime.computed import Computed
 from seesay.runtime.folder import Session
 from seesay.runtime.protocol import Texts
 
 
-def score_in_blocks(session: Session, images: Floats, texts: Any, n_images: int, n_texts: int) -> Floats:
+def score_in_blocks(session: Session | Computed, images: Floats, texts: Any, n_images: int, n_texts: int) -> Floats:
     """The scores of all pairs, (len(images), len(texts)); sentences of like length are read together."""
     scores = np.zeros((len(images), len(texts)), np.float32)
     order: Any = np.argsort(texts.lengths, kind="stable") if isinstance(texts, Texts) else np.arange(len(texts))

@@ -148,7 +148,9 @@ class HalvedNetwork(Network):
                 f"{self.folder} was written for {weights} {str(self.about.get('digest'))[:12]}, there is {found[:12]}",
                 hint="seesay export WEIGHTS",
             )
-        return graphs.open("upper")
+        opened = graphs.open("upper")
+        assert isinstance(opened, Session)
+        return opened
 
     @cached_property
     def _lower(self) -> Network:
