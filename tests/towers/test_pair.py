@@ -22,9 +22,9 @@ for name in ("torch", "onnx", "transformers"):
     sys.modules[name] = None
 from pathlib import Path
 from seesay.verbs.adding import add_model
-from seesay.runtime.matching import Model
+import seesay
 add_model(Path(sys.argv[1]), "pair")
-print(Model("pair").match(sys.argv[2], ["a cat", "a dog"]).shape)
+print(seesay.match(sys.argv[2], ["a cat", "a dog"], model="pair").scores.shape)
 """
 
 
