@@ -36,7 +36,7 @@ _LIVING = """
     dog dogs cat cats bird birds horse horses animal animals player players
 """
 _ABLE = frozenset(_LIVING.split())
-"""Who do things themselves: in "without people swimming" it is they who swim, in "without a shirt swimming" it is not."""
+"""Who do things themselves: in "without people swimming" it is they who swim, in "without a shirt swimming" not."""
 _LISTED = re.compile(r"(?<!\w)(?:and|or|nor)(?!\w)")
 _EDGES = " \t,;.!?"
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»')
