@@ -36,11 +36,7 @@ _LIVING = """
     dog dogs cat cats bird birds horse horses animal animals player players
 """
 _ABLE = frozenset(_LIVING.split())
-<<<<<<< HEAD
-"""Who do things themselves: in "without people swimming" they swim, in "without a shirt swimming" it does not."""
-=======
 """Who do things themselves: in "without people swimming" it is they who swim, in "without a shirt swimming" not."""
->>>>>>> believe
 _LISTED = re.compile(r"(?<!\w)(?:and|or|nor)(?!\w)")
 _EDGES = " \t,;.!?"
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»')
