@@ -19,6 +19,7 @@ MATCHERS = ("vse", "dvsa", "hmlstm", "smlstm", "identifier")
 SENTENCES = ("a close up of a cat", "a cup of coffee on a table", "two dogs run in the snow")
 
 COMMANDS: dict[str, tuple[object, ...]] = {
+    "tag": ("tag", "sample/images/cat.jpg", "sample/images/coffee.jpg", "--words", "cat, coffee, rocket"),
     "caption": ("caption", CAT, COFFEE),
     "caption-greedy": ("caption", "--beam", 1, "--no-rerank", CAT),
     "caption-sample": ("caption", "--sample", "--seed", 7, "--top-k", 20, "-n", 3, "--json", MAN),
@@ -203,4 +204,5 @@ def test_every_command_has_help_and_a_golden_file(path: tuple[str, ...], seesay:
     called = [*COMMANDS.values(), *FEATURES.values(), *LIBRARY.values(), ("train",)]
     called += [("serve",), ("doctor",)]  # serving has no end, and the doctor speaks of this machine
     called += [("export",)]  # writes files and prints differences of 1e-7, which tests/export holds
+    called += [("models", "add"), ("models", "remove"), ("library", "use")]  # tests/towers holds them
     assert any(arguments[: len(path)] == path for arguments in called)
