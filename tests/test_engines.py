@@ -21,8 +21,8 @@ SAMPLES = Path(seesay.__file__).parent / "samples"
 
 @pytest.fixture(scope="module")
 def photos() -> ImageFeatures:
-    """The samples as the network sees them in torch."""
-    return load("vse").features(sorted(SAMPLES.glob("*.jpg"))).to_arrays()
+    """The samples as the captioner's network sees them in torch."""
+    return load("mrnn").features(sorted(SAMPLES.glob("*.jpg"))).to_arrays()
 
 
 @pytest.mark.parametrize(

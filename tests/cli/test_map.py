@@ -57,5 +57,6 @@ def test_a_model_without_one_vector_a_sentence_is_refused(
 @pytest.mark.usefixtures("colours_named", "in_colours_cache")
 def test_a_model_of_phrases_is_drawn_by_its_wholes(seesay: Call, phrases_run: Path, halves: Path) -> None:
     finished = seesay("map", halves, "-m", phrases_run / "weights", "--split", "train", "--json")
+    assert finished.code == 0, finished.err
     report = json.loads(finished.out)
     assert report["mean_line"]["own"] < report["mean_line"]["any"]

@@ -61,7 +61,9 @@ def test_it_explains_in_python_and_the_model_keeps_its_own_default() -> None:
     features = model.features([PHOTO])
     found = explain(model, features, "a sleeping cat", "longest")
     assert (found.method, found.words[found.weights.argmax()]) == ("longest", "sleeping")
-    assert found.score == pytest.approx(float(model.match(PHOTO, "a sleeping cat")[0, 0]), abs=1e-5)
+    assert found.score == pytest.approx(
+        float(seesay.match(PHOTO, "a sleeping cat", model=model).scores[0, 0]), abs=1e-5
+    )
     with pytest.warns(UserWarning, match="the explainer 'broken'"):
         assert explainers_of(model) == ["alignment", "longest"]
     assert explain(model, features, "a cat").method == "alignment"

@@ -96,11 +96,11 @@ def test_the_network_gives_map_vector_and_classes(tmp_path: Path) -> None:
 
 
 def test_what_is_exported_says_how_exact_it_is(exported: Path) -> None:
-    about = json.loads((exported / "mrnn" / "config.json").read_text())
+    about = json.loads((exported / "dvsa" / "config.json").read_text())
     table = about["graphs"]
     assert (table["opset"], table["precision"], table["network"]) == (17, "fp16", NETWORK)
     assert all(0 <= entry["difference"] < 1e-4 for entry in table["files"].values())
-    card = (exported / "mrnn" / "card.md").read_text()
+    card = (exported / "dvsa" / "card.md").read_text()
     assert card == write_card(about)
     assert "operator set 17" in card
     assert "half precision" in card

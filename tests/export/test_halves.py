@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 from seesay.export.exporting import SAMPLES, export_weights
 from seesay.images.features import FeatureSpec, compute
@@ -48,14 +49,23 @@ def test_the_graphs_see_what_torch_sees(exported: Path) -> None:
         assert cosines.min() > 0.9995
 
 
+def network_of(exported: Path) -> Path:
+    """Its folder: inside of the weights, or the package's, which has the one that ships."""
+    return next(
+        place
+        for folder in (exported, PACKAGED)
+        for place in folder.glob(f"{Model(exported).about['features']['backbone']}-300-*")
+    )
+
+
 def test_nothing_of_the_network_is_stored_again(exported: Path) -> None:
-    (folder,) = exported.glob("eye*-300-squash-*-fp16")
+    folder = network_of(exported)
     assert [path.name for path in folder.iterdir()] == ["network.json"]
     assert isinstance(open_network(folder), HalvedNetwork)
 
 
 def test_another_eye_is_refused_by_name(exported: Path, tmp_path: Path) -> None:
-    (folder,) = exported.glob("eye*-300-squash-*-fp16")
+    folder = network_of(exported)
     about = json.loads((folder / "network.json").read_text())
     (tmp_path / "network.json").write_text(json.dumps(about | {"digest": "0" * 64}))
     with pytest.raises(SeesayError, match=r"was written for eye 000000000000, there is [0-9a-f]{12}"):
@@ -63,7 +73,7 @@ def test_another_eye_is_refused_by_name(exported: Path, tmp_path: Path) -> None:
 
 
 def test_a_lower_half_outside_of_the_folder_is_refused(exported: Path, tmp_path: Path) -> None:
-    (folder,) = exported.glob("eye*-300-squash-*-fp16")
+    folder = network_of(exported)
     about = json.loads((folder / "network.json").read_text())
     (tmp_path / "network.json").write_text(json.dumps(about | {"lower": "../elsewhere"}))
     with pytest.raises(SeesayError, match="names the file"):

@@ -171,9 +171,9 @@ DAMAGES: list[tuple[Callable[[Path], None], str, str]] = [
     (lambda folder: edit(folder, family=["vse"]), "config.json", "does not describe weights of seesay"),
     (lambda folder: edit(folder, format=2), "config.json", "format 2, this seesay reads format 1.*\n.*pip install -U"),
     (
-        lambda folder: edit(folder, family="clip"),
+        lambda folder: edit(folder, family="blip"),
         "config.json",
-        "no model family 'clip'\n  allowed: dvsa.*\n  try: pip install",
+        "no model family 'blip'\n  allowed: clip, dvsa.*\n  try: pip install",
     ),
     (lambda folder: edit(folder, config={"dims": 8}), "config.json", "no key 'dims'.*\n  allowed: dim, word_dim"),
     (lambda folder: edit(folder, config={"dim": 0}), "config.json", r"config\.dim is 0\n  allowed: 1 or more"),

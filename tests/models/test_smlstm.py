@@ -204,7 +204,14 @@ class TestStart:
         with pytest.raises(SeesayError, match=r"top was trained on top of start .{12}, installed is .{12}"):
             pretrained.load(tmp_path / "top")
 
-    @pytest.mark.parametrize("sources", [["start"], {"top": "0"}, {"elsewhere": "0"}, "start"])
+    @pytest.mark.parametrize("sources", [["start"], "start"])
+    def test_source_weights_that_are_no_table_are_refused(self, fixed: SMLSTM, tmp_path: Path, sources: Any) -> None:
+        weights = pretrained.save(tmp_path / "top", fixed, {"name": "top"})
+        (tmp_path / "top/config.json").write_text(json.dumps({**weights.about, "source_weights": sources}))
+        with pytest.raises(SeesayError, match=r"source_weights is .*\n  allowed: a table"):
+            pretrained.load(tmp_path / "top")
+
+    @pytest.mark.parametrize("sources", [{"top": "0"}, {"elsewhere": "0"}])
     def test_source_weights_that_make_no_sense_are_refused(self, fixed: SMLSTM, tmp_path: Path, sources: Any) -> None:
         weights = pretrained.save(tmp_path / "top", fixed, {"name": "top"})
         (tmp_path / "top/config.json").write_text(json.dumps({**weights.about, "source_weights": sources}))

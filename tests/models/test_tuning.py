@@ -74,6 +74,7 @@ def test_the_card_shows_every_table_with_where_it_was_chosen() -> None:
         "captioning": {"beam": 5},
         "grounding": {"blur": 1.0},
         "tags": {"weight": 0.35},
+        "choice": {"temperature": 0.04},
         "vectors": {"beside_weight": 0.4, "hub_weight": 0.9},
         "presence": {"slope": 2.0},
         "confidence": {"slope": 3.0},

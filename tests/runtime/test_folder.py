@@ -129,7 +129,7 @@ def test_another_vocabulary_is_refused(copied: Path, exported: Path) -> None:
     refused(copied, "was written for")
     words = GraphFolder(exported / "mrnn").vocabulary.fingerprint()
     change_config(copied, lambda about: about.update(vocabulary=words))
-    refused(copied, "knows 9384 words, vse has 5452")
+    refused(copied, r"knows 9384 words, vse has \d+")
 
 
 def test_a_network_of_other_weights_is_refused(exported: Path, copied: Path) -> None:

@@ -15,6 +15,7 @@ from seesay.grounding import phrases as phrase_bank
 from seesay.grounding.phrases import PHRASES, read_phrases
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.alignment_score import sum_of_max
+from seesay.layers.tree_plan import plan_readings
 from seesay.models.hmlstm import HMLSTM, HMLSTMConfig
 from seesay.models.pretrained import load
 from seesay.scoring import find_correspondences
@@ -278,7 +279,7 @@ class TestStatistics:
 
 
 def _states(model: HMLSTM, texts: list[str]) -> torch.Tensor:
-    words, plan = _readings.plan_readings(model.read(texts))
+    words, plan = plan_readings(model.read(texts))
     with torch.no_grad():
         return model.tree(model.embedding(torch.from_numpy(words)), plan)[plan.roots]
 

@@ -148,7 +148,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("override", "message"),
         [
-            ("model=clip", r"there is no model family 'clip'\n  allowed: dvsa"),
+            ("model=blip", r"there is no model family 'blip'\n  allowed: clip, dvsa"),
             ("config.dims=8", r"recipe colours \[config\]: there is no key 'dims'.*\n  allowed: dim, word_dim"),
             ("config.dim=0", r"recipe colours \[config\]: config\.dim is 0\n  allowed: 1 or more"),
             ("config.encoder=1", r"recipe colours \[config\]: encoder cannot be 1\n  allowed: text"),

@@ -209,7 +209,7 @@ def test_an_explanation_has_every_word_with_what_it_speaks_of(
     assert [word["text"] for word in words] == ["a", "dog", "zorblax"]
     assert words[1] == {
         "text": "dog", "content": True, "known": True, "probability": 0.62, "heat": [[0, 50], [100, 25]],
-        "box": [0.0, 0.5, 1.0, 1.0], "place": "at the bottom",
+        "box": [0.0, 0.5, 1.0, 1.0], "place": "at the bottom", "said": "likely",
     }  # fmt: skip
     assert words[0]["heat"] == words[2]["heat"] == []
     assert not words[2]["known"]

@@ -50,7 +50,8 @@ def tag_probabilities(images: Floats, words: Floats, temperature: float) -> Floa
     """The share (n, n_words) of each word for vectors of images (n, D); each row sums to one.
 
     Example:
-        >>> tag_probabilities(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), 0.5).round(2).tolist()
+        >>> same = np.eye(2, dtype=np.float32)
+        >>> tag_probabilities(same, same, 0.5).astype(float).round(2).tolist()
         [[0.88, 0.12], [0.12, 0.88]]
     """
     logits = images @ words.T / temperature

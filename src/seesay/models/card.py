@@ -58,7 +58,7 @@ def write_card(about: Mapping[str, Any]) -> str:
     if sources := about.get("source_weights"):
         names = " and ".join(f"`{source}`" for source in sources)
         lines += [f"It shares the parts that training left as they were with {names}.", ""]
-    if start := about["config"].get("start_from"):
+    if start := about.get("config", {}).get("start_from"):
         lines += [f"Its training went on from `{start}`.", ""]
     if kind.starting_point:
         lines += [kind.starting_point, ""]

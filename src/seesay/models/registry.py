@@ -26,7 +26,7 @@ def families() -> list[str]:
 
     Example:
         >>> families()[:3]
-        ['dvsa', 'dvsa-captions', 'eye-ear']
+        ['clip', 'dvsa', 'dvsa-captions']
     """
     return _REGISTRY.names()
 

@@ -138,7 +138,7 @@ def _well_formed(text: str) -> str:
     """A text without what no text can hold: a command line may bring any bytes, which Python keeps as halves of pairs.
 
     Example:
-        >>> _well_formed("a caf\udcc3\udca9"), _well_formed("\ud83d dog")
+        >>> _well_formed("a caf" + chr(0xDCC3) + chr(0xDCA9)), _well_formed(chr(0xD83D) + " dog")
         ('a café', '? dog')
     """
     if text.isascii():

@@ -124,6 +124,10 @@ def map_collection(
     from seesay.drawing.maps import lay_out, mean_line
 
     matcher = answering_model(model)
+    if not matcher.can("embed") and isinstance(model, str | Path):  # torch has whole images and sentences of hmlstm
+        from seesay.engines import open_model
+
+        matcher = open_model(model, "torch")
     name = name_of(matcher, model)
     vectors, texts = _embed(matcher, name, chosen, bars)
     owner = np.repeat(np.arange(len(chosen)), [len(item.sentences) for item in chosen.items])

@@ -73,14 +73,12 @@ class Queries:
     def mentioned(self) -> NDArray[np.float64]:
         """c of each query: how often others say every word of a query that fits, by how many and how rare: (n_texts,).
 
-        Raises:
-            SeesayError: No query is said by others of its own photo, or all are.
+        Where others say none of the queries of their own photo, or all of them, c is not known and counts as 1: what
+        was written is then all that fits.
         """
         own = self.said[np.arange(len(self.owners)), self.owners].astype(np.float64)
         if not 0 < own.mean() < 1:
-            raise SeesayError(
-                f"others say {own.mean():.0%} of {len(own)} queries", allowed="photos with several describers"
-            )
+            return np.ones(len(own))
         design = np.stack([np.ones(len(own)), count_words(self.n_words), tenfolds(self.rarest)], 1)
         return sigmoid(design @ fit_logistic(design, own))
 
@@ -152,15 +150,18 @@ def fit_said(scores: NDArray[np.float32], queries: Queries) -> Calibration:
     """The curve P(yes) for the scores of search, (n_texts, n_photos), from what describers said.
 
     Raises:
-        SeesayError: No query is said by others of its own photo, or the curve would be a step.
+        SeesayError: The curve would be a step.
     """
     mentioned = queries.mentioned()
     foreign = np.ones(scores.shape, bool)
     foreign[np.arange(len(queries.owners)), queries.owners] = False  # chosen because it is said
+    said = queries.said
+    if not said[foreign].any():  # photos with one describer each: all that is known is what was written of which
+        foreign, said = np.ones(scores.shape, bool), queries.fits
     rows = np.broadcast_to(np.arange(len(scores))[:, None], scores.shape)[foreign]
     return fit_calibration(
         scores[foreign],
-        queries.said[foreign],
+        said[foreign],
         queries.n_words[rows],
         queries.rarest[rows],
         ceilings=(1.0,),
