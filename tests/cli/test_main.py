@@ -148,3 +148,14 @@ def test_a_warning_of_seesay_is_a_message_and_one_of_others_is_left_to_python(
         main.run([])
     assert capsys.readouterr().err == "seesay: the explainer 'gaze' cannot be imported\n"
     assert warnings.showwarning is before
+
+
+@pytest.mark.parametrize("place", ["loop", "a" * 5000])
+def test_a_name_that_no_file_can_have_is_a_sentence(seesay: Call, tmp_path: Path, place: str) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "other")
+    (tmp_path / "other").symlink_to(tmp_path / "loop")
+    for command in (("models", "add"), ("features",)):
+        finished = seesay(*command, tmp_path / place)
+        assert finished.code == 2
+        assert finished.err.count("\n") <= 3
+        assert "seesay: " in finished.err

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -22,6 +22,7 @@ from seesay.cli.plain import read_plainly
 from seesay.errors import SeesayError
 from seesay.system import ranges
 from seesay.system.extras import extra_of, missing_parts
+from seesay.system.names import printable
 
 PLAIN = ("caption", "describe", "explain", "index", "match", "search", "words")
 """Commands that may be called at once: `seesay.cli.use.NAME.NAME`."""
@@ -29,6 +30,7 @@ ONE_THREAD = (*PLAIN, "demo", "ground", "identify", "library", "neighbours", "re
 """Commands whose products are of a few hundred vectors, which take longer to share among threads than to compute.
 Networks have threads of their own."""
 _PACKAGE = Path(__file__).parents[1]
+_NO_NAMES = (errno.ENAMETOOLONG, errno.ELOOP)  # wherever a name is looked up that no file can have
 _NOBODY_READS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # what is printed goes to a closed pipe or a full disk
 _STOPPED = "seesay: stopped; what was finished is kept, the same command goes on from there"
 
@@ -89,11 +91,15 @@ def _ending() -> Iterator[None]:
         _end_output()
         raise
     except OSError as error:
+        if error.errno in _NO_NAMES:
+            _refuse_name(error.filename, (error.strerror or "no name of a file").lower())
         if error.errno not in _NOBODY_READS:
             raise
         _give_up_output()
         sys.exit(1)
     except (MemoryError, RuntimeError) as error:
+        if str(error).startswith("Symlink loop from"):  # as pathlib says it
+            _refuse_name(str(error).partition(" from ")[2].strip("'"), "too many levels of symbolic links")
         if not _lacks_memory(error):
             raise
         typer.echo("seesay: there is not enough memory for that", err=True)
@@ -155,6 +161,11 @@ def _give_up_output() -> None:
     """Let Python's own last flush meet something that takes everything."""
     with suppress(OSError, ValueError):  # of a test's stand-in for the terminal
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refuse_name(name: object, why: str) -> NoReturn:
+    typer.echo(f"seesay: cannot look up {printable(os.fsdecode(str(name)))[:80]!r}: {why}", err=True)
+    sys.exit(2)
 
 
 def _lacks_memory(error: Exception) -> bool:

@@ -5,6 +5,7 @@ of a …", each multiplied by what the model's loss multiplied them by. The name
 a classifier for networks that have none: a library then has tags to show and to filter by.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 from seesay.errors import SeesayError
 from seesay.library.classes import CLASS_NAMES
 from seesay.system.files import replace_atomically
-from seesay.system.reading import require_regular
+from seesay.system.reading import read_text, require_regular
 
 if TYPE_CHECKING:
     from seesay.runtime.matching import Model
@@ -69,7 +70,7 @@ def read_words(given: str | Path) -> list[str]:
     """
     path = Path(given)
     try:
-        text = path.read_text(encoding="utf-8").replace("\n", ",") if path.is_file() else str(given)
+        text = read_text(path).replace("\n", ",") if os.path.isfile(path) else str(given)  # noqa: PTH113 - takes any name
     except (OSError, ValueError) as error:
         raise SeesayError(f"cannot read the words of {path}: {error}") from error
     return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
