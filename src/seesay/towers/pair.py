@@ -129,7 +129,7 @@ def unit(vectors: Floats) -> Floats:
     """Vectors scaled to unit length.
 
     Example:
-        >>> unit(np.array([[3.0, 4.0]], np.float32)).round(1).tolist()
+        >>> unit(np.array([[3.0, 4.0]], np.float32)).astype(float).round(1).tolist()
         [[0.6, 0.8]]
     """
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)

@@ -39,7 +39,7 @@ class Batch:
     source: int
     images: Indices
     texts: list[str]
-    seed: int
+    seed: int = 0
 
 
 @register_task("captioning")
