@@ -264,6 +264,7 @@ def test_a_terminal_of_another_alphabet_shows_what_it_can(place: Path) -> None:
 
 
 def test_an_ensemble_opens_files_only(seesay: Run, place: Path) -> None:
+    pytest.importorskip("spacy", reason="needs the extra [parse]")
     for name in ("pipe.png", "zero.png"):
         assert "not a regular file" in refuse(seesay, "match", name, "a dog", "--ensemble", "shipped")
 
@@ -273,6 +274,7 @@ def test_photos_to_learn_from_are_files(
 ) -> None:
     import shutil
 
+    pytest.importorskip("torch", reason="needs the extra [train]")
     from seesay.training.recipe import Recipe
 
     shutil.copytree(colours, place / "colours")
@@ -295,6 +297,8 @@ def test_queries_from_a_stream_without_end_are_refused(place: Path) -> None:
     ids=["g", "e", "h", "i"],
 )
 def test_words_of_any_length_are_drawn(seesay: Run, place: Path, line: tuple[str, ...]) -> None:
+    if "hmlstm" in line:
+        pytest.importorskip("spacy", reason="needs the extra [parse]")
     words = f"red {'x' * 19_000}"
     photo_and_words = (words, "photo.png") if line[0] == "identify" else ("photo.png", words)
     ended = seesay(*line, *photo_and_words, "-o", "drawn.png")
