@@ -46,14 +46,16 @@ class Eye(Network):
 
     def build(self, weights: Path, size: int) -> Backbone:
         start = find_network(self.lower)
-        published = start.build(start.find_weights(), size)
         backbone = start.build(start.find_weights(), size)
         lower, upper = split_network(backbone)
         state = unpack_state(read_state(weights))
         own = {name.removeprefix(_UPPER): part.float() for name, part in state.items() if name.startswith(_UPPER)}
         check_fit("eye", upper.state_dict(), own, weights)
         upper.load_state_dict(own)
-        rest = [_SideBySide(upper, split_network(published)[1])] if self.both else [*upper]
+        rest: list[nn.Module] = [*upper]
+        if self.both:
+            published = start.build(start.find_weights(), size)
+            rest = [_SideBySide(upper, split_network(published)[1])]
         network = nn.Sequential(*lower, *rest).eval().requires_grad_(False)
         return replace(
             backbone,
