@@ -8,7 +8,8 @@ import torch
 import torch.nn.functional as F
 
 from seesay.errors import SeesayError
-from seesay.images.features import Features
+from seesay.images.features import Features, FeatureSpec
+from seesay.models import pretrained
 from seesay.models.base import LONGEST
 from seesay.models.vse import VSE, VSEConfig
 from seesay.text.vocabulary import PAD, UNKNOWN, Vocabulary
@@ -30,6 +31,26 @@ each_encoder = pytest.mark.parametrize("config", ENCODERS, ids=lambda config: "-
 def random_features(n: int = 3, dim: int = 1280, seed: int = 0) -> Features:
     generator = torch.Generator().manual_seed(seed)
     return Features(torch.rand(n, dim, generator=generator), torch.rand(n, 3, 3, dim, generator=generator))
+
+
+class TestLearningOn:
+    """`config.start_from`: from another embedding, on the same network or on one that has it beside another."""
+
+    def test_beside_another_network_it_is_at_first_what_the_source_is(self, tmp_path: Path) -> None:
+        words = Vocabulary.build(["a dog runs", "a red bus"], 1)
+        torch.manual_seed(1)
+        source = VSE(VSEConfig(dim=8, word_dim=6), words, FeatureSpec(size=300)).eval()
+        pretrained.save(tmp_path / "source", source, {"name": "source"})
+        config = VSEConfig(dim=8, word_dim=6, image_dim=2560, start_from=str(tmp_path / "source"))
+        more = Vocabulary.build(["a zebra", "a dog runs", "a red bus"], 1)
+        learner = VSE(config, more, FeatureSpec(backbone="eye-imagenet"))
+        learner.initialise(2)
+        own = torch.rand(3, 1280)
+        for eye in torch.rand(2, 3, 1280):
+            seen = learner.eval().encode_images(Features(torch.cat([eye, own], 1)))
+            torch.testing.assert_close(seen, source.encode_images(Features(own)), atol=2e-3, rtol=2e-3)
+        known = ["a red dog", "bus"]
+        torch.testing.assert_close(learner.encode_texts(known), source.encode_texts(known), atol=2e-3, rtol=2e-3)
 
 
 class TestSentences:

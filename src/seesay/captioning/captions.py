@@ -1,8 +1,8 @@
-"""Captions for images: a captioner's sentences, and their order by what people said about similar images.
+"""Captions for images: a captioner's sentences, in the order in which they fit.
 
-Decoding gives hypotheses. Where there is a captioned collection, those that agree with the captions of an image's
-neighbours come first (`seesay.captioning.consensus`, m-RNN section 8); neighbours are near in the captioner's own
-refined features.
+Decoding gives hypotheses. A matcher puts those first that fit the image best (`seesay.captioning.matching`). Where
+there is a captioned collection, those that agree with the captions of an image's neighbours come first instead
+(`seesay.captioning.consensus`, m-RNN section 8); neighbours are near in the captioner's own refined features.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from typing import Any
 
 from seesay.captioning.beam import beam
 from seesay.captioning.decoding import greedy, sample
+from seesay.captioning.matching import CaptionJudge
 from seesay.captioning.random import block_seeds
 from seesay.captioning.reranking import Reranker, order_by_consensus
 from seesay.captioning.sentences import Caption, join_words
@@ -38,6 +39,7 @@ def caption_images(
     start: str = "",
     settings: Settings | None = None,
     sampling: Sampling | None = None,
+    judge: CaptionJudge | None = None,
     reranker: Reranker | None = None,
     on_progress: Progress | None = None,
 ) -> list[list[Caption]]:
@@ -50,7 +52,8 @@ def caption_images(
         start: First words, which every caption continues.
         settings: How; those of the weights where it is not given.
         sampling: Draw captions instead of searching for the best.
-        reranker: Order them by consensus.
+        judge: Order them by how well they fit the image; drawn captions stay as they were drawn.
+        reranker: Order them by consensus instead.
         on_progress: Called with the images that have captions, and all.
 
     Returns:
@@ -66,14 +69,21 @@ def caption_images(
     if reranker:  # what is reranked is a choice among many
         n = max(n_best, settings.candidates)
         settings = replace(settings, beam=n)
+    elif judge and not sampling:
+        n = max(n_best, min(judge.matching.candidates, settings.beam))
     n_blocks = -(-len(features) // AT_ONCE)
     seeds = block_seeds(sampling.seed, n_blocks) if sampling else [0] * n_blocks
     captions: list[list[Caption]] = []
     for block, seed in enumerate(seeds):
         rows = range(block * AT_ONCE, min((block + 1) * AT_ONCE, len(features)))
-        images = model.encode_images(_take(features, rows))
+        seen = _take(features, rows)
+        images = model.encode_images(seen)
         own = caption_encoded(model, images, n, prefix=prefix, settings=settings, sampling=sampling, seed=seed)
-        captions += order_by_consensus(own, model.refine(images), reranker, settings) if reranker else own
+        if reranker:
+            own = order_by_consensus(own, model.refine(images), reranker, settings)
+        elif judge and not sampling:
+            own = judge.order(own, seen, settings.length_power)
+        captions += own
         if on_progress:
             on_progress(len(captions), len(features))
     return [several[:n_best] for several in captions]

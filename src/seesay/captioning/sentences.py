@@ -15,6 +15,7 @@ class Caption:
         words: Its tokens.
         log_prob: Natural logarithm of its probability.
         finished: Whether it ended by itself; otherwise it was cut at the maximum length.
+        match: Cosine of the caption and the image, where a matcher has ordered the captions.
         consensus: Mean similarity to what people said about the image's neighbours; None where it is not reranked.
         confidence: The share of its content words that people would be expected to say, where that has been measured.
         is_unsure: Whether more of them are expected to be wrong than right.
@@ -24,6 +25,7 @@ class Caption:
     words: tuple[str, ...]
     log_prob: float
     finished: bool
+    match: float | None = None
     consensus: float | None = None
     confidence: float | None = None
     is_unsure: bool = False
@@ -43,7 +45,7 @@ def judge(caption: Caption, doubt: Doubt | None) -> Caption:
     """A caption with how sure its model may be of it; as it is where nothing has been measured."""
     if doubt is None:
         return caption
-    confidence = float(doubt.probability(likelihood_per_word(caption), len(caption.words)))
+    confidence = float(doubt.probability(likelihood_per_word(caption), len(caption.words), caption.match or 0.0))
     return replace(caption, confidence=confidence, is_unsure=doubt.doubts(confidence))
 
 

@@ -29,6 +29,7 @@ STEPS = {
     "calibration": "calibration",
     "choice": "choice",
     "captions": "captioning",
+    "matching": "matching",
     "confidence": "confidence",
     "grounding": "grounding",
     "presence": "presence",

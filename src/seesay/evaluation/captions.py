@@ -6,6 +6,7 @@ from typing import Any
 
 from seesay.captioning.bank import features_in, references_of
 from seesay.captioning.captions import caption_images
+from seesay.captioning.matching import CaptionJudge
 from seesay.captioning.perplexity import measure_perplexity
 from seesay.captioning.settings import Settings
 from seesay.data import Collection
@@ -51,6 +52,7 @@ def evaluate_captions(
     measured: EvaluationSet,
     *,
     settings: Settings | None = None,
+    judge: CaptionJudge | None = None,
     training: list[str] | None = None,
     meteor: bool | None = None,
 ) -> CaptionEvaluation:
@@ -60,6 +62,7 @@ def evaluate_captions(
         model: Any captioner.
         measured: The images of all folds are measured together.
         settings: How captions are written; as the weights say where it is not given. Nothing is reranked.
+        judge: What orders them, if anything does.
         training: What the captioner learned from (see `training_sentences`), for the share of captions that are novel.
         meteor: See `seesay.metrics.captions.caption_report`.
     """
@@ -71,14 +74,16 @@ def evaluate_captions(
     with timed("perplexity", seconds):
         perplexity = measure_perplexity(answers, source)
     with timed("captions", seconds):
-        written = caption_images(answers, features_in(source), settings=settings, on_progress=measured.on_progress)
+        written = caption_images(
+            answers, features_in(source), settings=settings, judge=judge, on_progress=measured.on_progress
+        )
     best = [several[0] for several in written]
     with timed("metrics", seconds):
         known = None if training is None else [tokenize(sentence) for sentence in training]
         words = [caption.words for caption in best]
         figures = caption_report(words, references_of(source), perplexity=perplexity, training=known, meteor=meteor)
     texts = {item.name: caption.text for item, caption in zip(source.collection.items, best, strict=True)}
-    counts, how = (len(source.collection), len(source.sentences)), describe_decoding(settings)
+    counts, how = (len(source.collection), len(source.sentences)), describe_decoding(settings, judge)
     return CaptionEvaluation(measured.rules, measured.seed, figures, how, texts, *counts, seconds)
 
 
@@ -87,7 +92,7 @@ def rounded(figures: Mapping[str, Any]) -> dict[str, float | None]:
     return {name: None if value is None else round(value, 4) for name, value in figures.items()}
 
 
-def describe_decoding(settings: Settings) -> str:
+def describe_decoding(settings: Settings, judge: CaptionJudge | None = None) -> str:
     """How captions are written, in a word or two.
 
     Example:
@@ -99,6 +104,7 @@ def describe_decoding(settings: Settings) -> str:
     rules = f", length power {settings.length_power:g}" if settings.length_power else ""
     rules += f", {settings.min_length} words or more" if settings.min_length > 1 else ""
     rules += f", no {settings.no_repeat} words twice" if settings.no_repeat else ""
+    rules += f", ordered by {judge.matching.matcher}" if judge else ""
     return f"beam {settings.beam}{rules}" if settings.beam > 1 or rules else "greedy"
 
 

@@ -185,4 +185,8 @@ def _compare_upper(difference: Difference, model: Any, graphs: Model, theirs: Im
         found_map, found_vector = graphs.graphs.open("upper")({"lower": lower})
         feature_map = model.feature_map(torch.from_numpy(lower))
         difference.add("upper", feature_map.permute(0, 2, 3, 1), found_map)
-        difference.add("upper", feature_map.mean((2, 3)), found_vector)
+        vectors = feature_map.mean((2, 3))
+        difference.add("upper", vectors, found_vector)
+        beside = [] if model.beside is None else [torch.tensor(theirs.pooled[: len(lower)]).float()]
+        pooled = torch.cat([vectors, *beside], 1)
+        difference.add("pooled", model.encode_pooled(pooled), graphs.encode_pooled(pooled.numpy()))

@@ -11,6 +11,7 @@ refine       encoded images → vectors whose neighbours look alike    captioner
 words        numbers of words → vectors, near each other where words are used alike        captioners
 look         scores with what was looked at                            sm-LSTM, in place of score
 upper        activations of the lower half → the eye's map and vector  the eye, for models that see through it
+pooled       vectors of what sees through the eye → what `images` gives  the eye, for captions by such models
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,7 @@ from torch import Tensor
 
 from seesay.excitation.match import match_saliency
 from seesay.export import stand_ins
-from seesay.export.network import upper_graph
+from seesay.export.network import pooled_graph, upper_graph
 from seesay.export.tracing import Graph
 from seesay.export.trees import reads_trees, tree_graphs
 from seesay.images.features import LOWER, OUTPUTS, Features
@@ -80,7 +81,7 @@ def graphs_of(model: Matcher, features: Features) -> list[Graph]:
     if isinstance(model, Identifier):
         found += _saliency_graphs(model, features)
     if hasattr(model, "feature_map"):
-        found.append(upper_graph(model, features))
+        found += [upper_graph(model, features), pooled_graph(model, features)]
     if isinstance(model, HMLSTM):
         found += tree_graphs(model, images)
     elif not reads_trees(model) and _has_texts(model):

@@ -81,6 +81,14 @@ def upper_graph(model: Any, features: Features) -> Graph:
     return Graph("upper", see, {LOWER: features.lower.float()}, ["map", "pooled"], free)
 
 
+def pooled_graph(model: Any, features: Features) -> Graph:
+    """The eye's vectors of photos, and beside them those of ImageNet's network → what `images` gives."""
+    width = model.config.image_dim * (1 if model.beside is None else 2)
+    pooled = torch.zeros(len(features.pooled), width)
+    free = dict.fromkeys(("pooled", "images"), ("n",))
+    return Graph("pooled", model.encode_pooled, {"pooled": pooled}, ["images"], free)
+
+
 def network_name(spec: FeatureSpec, precision: str) -> str:
     """The folder of a network, which differs wherever features would."""
     return spec.name if precision == "fp32" else f"{spec.name}-{precision}"

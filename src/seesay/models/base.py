@@ -23,7 +23,7 @@ from seesay.images.io import open_image
 from seesay.models.declared import Declared
 from seesay.models.hubness import Hubness, find_hubness, read_hubness
 from seesay.system.progress import Progress
-from seesay.text.tokenizer import Tokenizer
+from seesay.text.tokenizer import Tokenizer, pad_rows
 from seesay.text.tokens import LONGEST
 from seesay.text.vocabulary import END, PAD, START, Vocabulary
 
@@ -143,14 +143,8 @@ class Matcher(nn.Module, Declared, ABC):
 
     def word_rows(self, sentences: Sequence[str], longest: int = LONGEST) -> tuple[Tensor, Tensor]:
         """The numbers of sentences, padded (n, T), and their lengths (n,); an empty one is one unknown word."""
-        tokenizer = self.tokenizer
-        rows = [tokenizer.encode(sentence)[:longest] or [tokenizer.unknown] for sentence in sentences]
-        if not rows:  # of a process whose share of a small batch is nothing
-            return torch.zeros(0, 0, dtype=torch.long), torch.zeros(0, dtype=torch.long)
-        words = nn.utils.rnn.pad_sequence(
-            [torch.tensor(row) for row in rows], batch_first=True, padding_value=tokenizer.pad
-        )
-        return words, torch.tensor([len(row) for row in rows])
+        words, lengths = pad_rows(self.tokenizer, sentences, longest)
+        return torch.from_numpy(words), torch.from_numpy(lengths)
 
     def start_words(self, embedding: nn.Embedding, vectors: str, seed: int) -> None:
         """Start word vectors from known ones (`seesay.text.vectors`), or at random where none are named."""
@@ -213,7 +207,7 @@ class Captioner(Matcher):
     """
 
     learning_task = "captioning"
-    tuning = ("captions", "confidence")
+    tuning = ("captions", "matching", "confidence")
     tasks: ClassVar[tuple[str, ...]] = ("captions",)
 
     @abstractmethod

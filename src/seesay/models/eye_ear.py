@@ -32,8 +32,10 @@ from seesay.layers.packing import pack_state
 from seesay.layers.pooling import masked_mean
 from seesay.layers.transformer import TextEncoder, read_bert
 from seesay.models.base import ImageLike, Matcher
+from seesay.models.pretrained import load
 from seesay.models.registry import register_model
-from seesay.models.starting import find_start, load_beside, read_family
+from seesay.models.starting import find_start, read_family
+from seesay.models.vse import VSE
 from seesay.settings.eye_ear import EyeEarConfig as EyeEarConfig
 from seesay.text.subwords import LONGEST, Subwords
 from seesay.text.tokenizer import Tokenizer
@@ -99,7 +101,7 @@ class EyeEar(Matcher):
         if config.packed:
             self.classifier = None
             pack_state(self, [name for name, weight in self.named_parameters() if weight.ndim > 1])
-        self.beside = load_beside(config.beside, config.beside_dim, features) if config.beside else None
+        self.beside = _load_beside(config.beside, config.beside_dim, features) if config.beside else None
 
     def initialise(self, seed: int) -> None:
         """Start both halves from weights of this family, or the ear from a text transformer, the eye from ImageNet."""
@@ -177,8 +179,19 @@ class EyeEar(Matcher):
     def encode_images(self, features: Features) -> Tensor:
         if features.lower is None:
             raise ValueError("these features hold no activations: ask for the output 'lower'")
-        own = self.embed_images(self.feature_map(features.lower).mean((2, 3)))
-        vectors = own if self.beside is None else self.stand_beside(own, self.beside.encode_images(features))
+        seen = self.feature_map(features.lower).mean((2, 3))
+        return self.encode_pooled(seen if self.beside is None else torch.cat([seen, features.pooled], 1))
+
+    def encode_pooled(self, pooled: Tensor) -> Tensor:
+        """What `encode_images` gives, from the eye's vectors (n, C); with an embedding beside it, and ImageNet's: 2 C.
+
+        These are the vectors of the networks `eye` and `eye-imagenet` (`seesay.images.eye`): whoever sees through them
+        has no need to look again.
+        """
+        vectors = self.embed_images(pooled[:, : self.config.image_dim])
+        if self.beside is not None:
+            other = self.beside.encode_images(Features(pooled[:, self.config.image_dim :]))
+            vectors = self.stand_beside(vectors, other)
         if self.bank is None:
             return vectors
         return torch.cat([vectors, self.bank(vectors).unsqueeze(1) - self.config.hub_mean], 1)
@@ -234,3 +247,16 @@ class EyeEar(Matcher):
 
     def score(self, images: Tensor, texts: Tensor) -> Tensor:
         return images @ texts.T
+
+
+def _load_beside(name: str, dim: int, features: FeatureSpec) -> VSE:
+    """The second embedding of an eye: a VSE on the same network, which is not trained further."""
+    found = load(name)
+    if not isinstance(found, VSE) or found.outputs != ("pooled",) or found.view_dim != dim:
+        raise SeesayError(
+            f"{name} cannot be the second embedding of an eye with config.beside_dim {dim}",
+            allowed="a vse of the network's vector, with its dim as beside_dim",
+        )
+    if found.feature_spec != features:
+        raise SeesayError(f"{name} uses the network {found.feature_spec.name}, the eye uses {features.name}")
+    return found.requires_grad_(False)

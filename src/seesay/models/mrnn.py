@@ -166,7 +166,7 @@ class MRNN(Captioner):
         counts = torch.tensor(self.vocabulary.counts, dtype=torch.float32).clamp(min=0.1)
         self.bias.data.copy_((counts / counts.sum()).log())
         if self.config.start_from:
-            learn_on_from(self, "start_from", sees="V_I")
+            learn_on_from(self, "start_from", sees="V_I", bias="bias")
 
     @property
     def self_normalise(self) -> float:

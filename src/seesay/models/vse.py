@@ -8,8 +8,9 @@ An image is one linear layer on the network's features, a sentence the states of
 scaled to unit length, so that their inner product is a cosine.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -22,6 +23,7 @@ from seesay.layers.pooling import AttentionPool, masked_max, masked_mean
 from seesay.layers.recurrent import Recurrent
 from seesay.models.base import Matcher
 from seesay.models.registry import register_model
+from seesay.models.starting import learn_on_from
 from seesay.system.tables import check_config, check_directions
 from seesay.text.vocabulary import PAD, Vocabulary
 
@@ -45,6 +47,7 @@ class VSEConfig:
         image_dim: Of the network's vector: 1,280 for EfficientNet-Lite, 2,048 for ResNet-50, 4,096 for AlexNet and VGG.
         map_dim: Of the network's map: as the vector for EfficientNet-Lite and ResNet-50, 256 for AlexNet, 512 for VGG.
         word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
+        start_from: Weights of this family and shape to learn on from (`seesay.models.starting.learn_on_from`).
         dropout: On word vectors and on the pooled states.
         image_dropout: On the image's features.
         word_dropout: Share of words that training replaces by the unknown word.
@@ -61,6 +64,7 @@ class VSEConfig:
     image_dim: int = 1280
     map_dim: int = 1280
     word_vectors: str = ""
+    start_from: str = ""
     dropout: float = 0.2
     image_dropout: float = 0.2
     word_dropout: float = 0.0
@@ -87,6 +91,7 @@ class VSE(Matcher):
     tasks = ("retrieval", "phrases")
     explainers = ("alignment",)
     stage = "first"
+    starts_from: ClassVar[Mapping[str, str]] = {"start_from": "vse"}
     weak_points = (
         "Counting, left and right, and who does what to whom: an image is one vector, and two sentences with the same "
         "words in another order are nearly the same to it.",
@@ -110,6 +115,8 @@ class VSE(Matcher):
     def initialise(self, seed: int) -> None:
         """Start the word vectors where the configuration says; the rest keeps torch's own initialisation."""
         self.start_words(self.embedding, self.config.word_vectors, seed)
+        if self.config.start_from:
+            learn_on_from(self, "start_from", sees="project")
 
     @classmethod
     def outputs_for(cls, config: VSEConfig) -> tuple[str, ...]:

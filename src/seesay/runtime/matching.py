@@ -13,12 +13,12 @@ from seesay.images.arrays import LOWER, OUTPUTS, Boxes, Floats, ImageFeatures, L
 from seesay.runtime.blocks import score_in_blocks
 from seesay.runtime.folder import GraphFolder
 from seesay.runtime.protocol import State, Texts
+from seesay.text.tokenizer import Tokenizer, pad_rows
 from seesay.text.tokens import LONGEST
 
 if TYPE_CHECKING:  # opening images needs packages that a query does without
     from seesay.runtime.network import Network
     from seesay.runtime.trees import TreeReader
-    from seesay.text.tokenizer import Tokenizer
     from seesay.text.trees import Tree
     from seesay.text.vocabulary import Vocabulary
 
@@ -59,7 +59,7 @@ class Model:
         return cast("Vocabulary", self.graphs.vocabulary)
 
     @property
-    def tokenizer(self) -> "Tokenizer":
+    def tokenizer(self) -> Tokenizer:
         """The words or subwords that it reads."""
         return self.graphs.vocabulary
 
@@ -97,7 +97,7 @@ class Model:
         return temperature, offset, choice
 
     def can(self, verb: str) -> bool:
-        """Whether it answers `step` (writes captions), `regions`, `phrases`, `embed`, `look` or `saliency`."""
+        """Whether it answers `step` (writes captions), `regions`, `phrases`, `embed`, `look`, `pooled`, `saliency`."""
         if verb in ("texts", "phrases") and self._trees:
             return True
         return self.is_embedding if verb == "embed" else verb in self.graphs.names
@@ -146,6 +146,11 @@ class Model:
         found: Floats = self.graphs.open("images")(arrays)[0]
         return found
 
+    def encode_pooled(self, pooled: Floats) -> Floats:
+        """What `encode_images` gives, from the vectors of a model that sees through this one: (n, …)."""
+        found: Floats = self.graphs.open("pooled")({"pooled": pooled})[0]
+        return found
+
     def _parts(self, features: ImageFeatures) -> Floats | None:
         if features.parts is None and self.schemes and features.map is not None:
             from seesay.images.regions import fixed_regions
@@ -168,7 +173,7 @@ class Model:
         return own if self._beside is None else {**own, **self._beside.word_rows(sentences)}
 
     @property
-    def caption_words(self) -> "Tokenizer":
+    def caption_words(self) -> Tokenizer:
         """The words that captions taught: an embedding that stands beside it has counted them."""
         return self.tokenizer if self._beside is None else self._beside.tokenizer
 
@@ -180,12 +185,8 @@ class Model:
 
     def word_rows(self, sentences: Sequence[str]) -> dict[str, NDArray[np.int64]]:
         """The numbers of words, padded (n, T), and the lengths (n,); an empty sentence is one unknown word."""
-        tokenizer = self.tokenizer
-        rows = [tokenizer.encode(sentence)[:LONGEST] or [tokenizer.unknown] for sentence in sentences]
-        words = np.full((len(rows), max(map(len, rows))), tokenizer.pad, np.int64)
-        for place, row in enumerate(rows):
-            words[place, : len(row)] = row
-        return {"words": words, "lengths": np.array([len(row) for row in rows], np.int64)}
+        words, lengths = pad_rows(self.tokenizer, sentences, LONGEST)
+        return {"words": words, "lengths": lengths}
 
     def encode_texts(self, sentences: Sequence[str]) -> Any:
         """What the model keeps of each sentence: an array of n rows, or `Texts`."""

@@ -12,9 +12,10 @@ from seesay.system.tables import read_table
 
 @dataclass(frozen=True)
 class Doubt:
-    """P(right) = 1 / (1 + exp(-(slope · evidence + per_word · n + offset))), n being the number of words.
+    """P(right) = 1 / (1 + exp(-(slope · evidence + per_word · n + per_match · match + offset))), n being the words.
 
     Attributes:
+        per_match: What the cosine of a matcher counts for, where one has judged the answer.
         least: The probability below which an answer is doubted.
 
     Example:
@@ -29,11 +30,12 @@ class Doubt:
     per_word: float
     offset: float
     least: float = field(default=0.5, metadata={"at_least": 0, "at_most": 1})
+    per_match: float = 0.0
 
-    def probability(self, evidence: ArrayLike, n_words: ArrayLike) -> NDArray[np.float64]:
+    def probability(self, evidence: ArrayLike, n_words: ArrayLike, match: ArrayLike = 0.0) -> NDArray[np.float64]:
         """That an answer of so many words is right."""
-        n = np.asarray(n_words, np.float64)
-        return sigmoid(self.slope * np.asarray(evidence, np.float64) + self.per_word * n + self.offset)
+        seen, n, cosine = (np.asarray(given, np.float64) for given in (evidence, n_words, match))
+        return sigmoid(self.slope * seen + self.per_word * n + self.per_match * cosine + self.offset)
 
     def doubts(self, probability: float) -> bool:
         """Whether an answer of this probability is doubted."""

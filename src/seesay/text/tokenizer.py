@@ -3,10 +3,13 @@
 A tokenizer travels with the weights as one JSON file. A model says on its class which kind it reads.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
 from seesay.system.reading import read_text
@@ -56,6 +59,17 @@ class Tokenizer(Protocol):
     @classmethod
     def from_json(cls, text: str, name: str, fingerprint: str | None = None) -> Self:
         """Read what `to_json` wrote; errors call it `name`. What has the fingerprint was looked at before."""
+
+
+def pad_rows(
+    tokenizer: Tokenizer, sentences: Sequence[str], longest: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers of sentences, cut and padded (n, T), and their lengths (n,); an empty one is one unknown word."""
+    rows = [tokenizer.encode(sentence)[:longest] or [tokenizer.unknown] for sentence in sentences]
+    numbers = np.full((len(rows), max(map(len, rows), default=0)), tokenizer.pad, np.int64)
+    for place, row in enumerate(rows):
+        numbers[place, : len(row)] = row
+    return numbers, np.array([len(row) for row in rows], np.int64)
 
 
 def read_tokenizer(folder: Path, kinds: Iterable[type[Tokenizer]] = (), fingerprint: str | None = None) -> Tokenizer:

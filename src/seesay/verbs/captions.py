@@ -168,6 +168,7 @@ def caption(
         return Captions(str(model), False, (), failures)
 
     from seesay.captioning.captions import caption_images, read_start
+    from seesay.captioning.matching import judge_of
     from seesay.captioning.sentences import judge
     from seesay.captioning.settings import Settings
     from seesay.catalogue.weights import doubt_of
@@ -185,7 +186,7 @@ def caption(
             refuse(seen.failures)
         captions = caption_images(
             captioner, seen.table, n_best=n_best, start=start, settings=settings, sampling=sampling,
-            reranker=reranker, on_progress=on_progress,
+            judge=judge_of(captioner), reranker=reranker, on_progress=on_progress,
         )  # fmt: skip
         doubt = doubt_of(captioner.weights, "confidence")
         found = tuple(

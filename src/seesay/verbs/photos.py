@@ -116,10 +116,12 @@ class PhotoModels:
             if self.captioner is None:
                 return None, []
             from seesay.captioning.captions import caption_images
+            from seesay.captioning.matching import judge_of
             from seesay.captioning.sentences import judge
             from seesay.catalogue.weights import doubt_of
 
-            (captions,) = caption_images(self.captioner, self._see(photo, self.captioner), n_best=n)
+            seen = self._see(photo, self.captioner)
+            (captions,) = caption_images(self.captioner, seen, n_best=n, judge=judge_of(self.captioner))
             doubt = doubt_of(self.captioner.weights, "confidence")
             return self.captioner.name, [judge(caption, doubt) for caption in captions]
 

@@ -47,6 +47,18 @@ def test_shares_are_fitted_as_they_are() -> None:
     assert found.least == 0.5
 
 
+def test_what_a_matcher_says_is_part_of_the_evidence() -> None:
+    rng = np.random.default_rng(0)
+    evidence, cosine = rng.normal(size=(2, 20_000))
+    right = (rng.random(20_000) < 1 / (1 + np.exp(-(evidence + 3 * cosine)))).astype(float)
+    found = fit_doubt(Answers(evidence, np.ones(20_000), right, match=cosine))
+    assert found.per_match == pytest.approx(3, abs=0.1)
+    caption = Caption("a dog", ("a", "dog"), log_prob=0.0, finished=True)
+    likely, unlikely = (judge(replace(caption, match=match), found) for match in (1.0, -1.0))
+    assert likely.confidence > 0.9 > 0.1 > unlikely.confidence
+    assert unlikely.is_unsure
+
+
 @pytest.mark.parametrize("right", [np.zeros(4), np.ones(4), np.zeros(0)])
 def test_answers_that_are_all_alike_teach_nothing(right: np.ndarray) -> None:
     with pytest.raises(SeesayError, match="are right"):

@@ -30,7 +30,7 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="DATA",
-            help="Choose on the dev split of this collection. Repeatable for ensemble, tags and vectors. "
+            help="Choose on the dev split of this collection. Repeatable for ensemble, matching, tags and vectors. "
             "Default: the data of the present table, else flickr8k.",
         ),
     ] = None,
@@ -82,6 +82,7 @@ def tune(
         calibration  from the scores of search to probabilities
         choice       how sure an embedding is of its choice among photos
         captions     beam, length and reranking of captions
+        matching     how a matcher orders the captions
         confidence   which captions are marked as unsure
         grounding    from heat maps to points, boxes and phrases
         presence     which phrases are reported as not found

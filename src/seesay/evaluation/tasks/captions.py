@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from seesay.captioning.matching import judge_of
 from seesay.captioning.settings import Settings
 from seesay.engines import ENGINES
 from seesay.evaluation.captions import CaptionEvaluation, evaluate_captions, training_sentences
@@ -38,10 +39,13 @@ class CaptionsTask(EvaluationTask):
         model = request.answers
         # Greedy is what papers call so: the likeliest word until the end, without rules of length or repetition.
         settings = Settings(beam=1) if request.beam == 1 else Settings.of(model, beam=request.beam)
+        judge = None if request.beam == 1 else judge_of(model)
         training = training_sentences(model.weights) if model.weights else None
         with request.bar(f"captions of {request.collection.name}", "photos") as on_progress:
             found: list[Measured] = [
-                evaluate_captions(model, request.evaluation_set(on_progress), settings=settings, training=training)
+                evaluate_captions(
+                    model, request.evaluation_set(on_progress), settings=settings, judge=judge, training=training
+                )
             ]
         if request.references is not None:
             title = f"hypotheses for {request.collection.name}"

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from seesay.captioning.bank import features_in
 from seesay.captioning.captions import caption_images
+from seesay.captioning.matching import judge_of
 from seesay.captioning.sentences import likelihood_per_word
 from seesay.data import Collection
 from seesay.data.examples import Examples
@@ -41,11 +42,18 @@ class Answers:
         evidence: (n,) the model's own score of each.
         n_words: (n,) words of each.
         right: (n,) 1 where it is right, 0 where it is wrong, or the share of it that is right.
+        match: (n,) the cosine that a matcher gives each, where one has judged them.
     """
 
     evidence: NDArray[np.float64]
     n_words: NDArray[np.float64]
     right: NDArray[np.float64]
+    match: NDArray[np.float64] | None = None
+
+    @property
+    def cosines(self) -> NDArray[np.float64]:
+        """`match`, or nothing for each."""
+        return np.zeros_like(self.evidence) if self.match is None else self.match
 
 
 def fit_doubt(answers: Answers, least: float = HALF) -> Doubt:
@@ -65,21 +73,22 @@ def fit_doubt(answers: Answers, least: float = HALF) -> Doubt:
     share = float(answers.right.mean()) if len(answers.right) else 0.0
     if not 0 < share < 1:
         raise SeesayError(f"of {len(answers.right)} answers {share:.0%} are right", allowed="some right and some wrong")
-    design = np.stack([answers.evidence, answers.n_words, np.ones_like(answers.evidence)], 1)  # (n, 3)
-    slope, per_word, offset = map(float, fit_logistic(design, answers.right))
-    return Doubt(slope, per_word, offset, least)
+    columns = [answers.evidence, answers.n_words, np.ones_like(answers.evidence)]
+    columns += [] if answers.match is None else [answers.match]
+    slope, per_word, offset, *per_match = map(float, fit_logistic(np.stack(columns, 1), answers.right))
+    return Doubt(slope, per_word, offset, least, *per_match)
 
 
 def fit_presence(answers: Answers, kept: float = KEPT) -> Doubt:
     """The curve for boxes of phrases, which draws a box for a given share of the phrases that are there."""
     doubt = fit_doubt(answers)
-    there = doubt.probability(answers.evidence, answers.n_words)[answers.right == 1]
+    there = doubt.probability(answers.evidence, answers.n_words, answers.cosines)[answers.right == 1]
     return replace(doubt, least=round(float(np.quantile(there, 1 - kept)), 4))
 
 
 def describe_doubt(doubt: Doubt, answers: Answers) -> dict[str, float]:
     """What a curve reaches, in percent; of answers that are right in part, those that are more right than wrong."""
-    probabilities = doubt.probability(answers.evidence, answers.n_words)
+    probabilities = doubt.probability(answers.evidence, answers.n_words, answers.cosines)
     kept, right = probabilities >= doubt.least, answers.right >= HALF
     return {
         "kept of right": _percent(kept[right]),
@@ -122,14 +131,20 @@ def gather_phrases(model: Aligner, collection: Collection, seed: int = SEED) -> 
 
 
 def gather_captions(model: Captioner, dev: Examples) -> Answers:
-    """Captions of photos by how likely the model takes each of their words to be, and how much of them people said."""
-    captions = [own[0] for own in caption_images(answering(model), features_in(dev))]
+    """Captions of photos by how likely the model takes each of their words to be, and how much of them people said.
+
+    Where a matcher orders the captions, its cosine is part of the evidence.
+    """
+    answers = answering(model)
+    judge = judge_of(answers)
+    captions = [own[0] for own in caption_images(answers, features_in(dev), judge=judge)]
     return Answers(
         np.array([likelihood_per_word(caption) for caption in captions]),
         np.array([len(caption.words) for caption in captions], np.float64),
         np.array(
             [share_right(each.text, item.sentences) for each, item in zip(captions, dev.collection.items, strict=True)]
         ),
+        None if judge is None else np.array([caption.match for caption in captions], np.float64),
     )
 
 

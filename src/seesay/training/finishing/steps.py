@@ -22,7 +22,7 @@ from seesay.models.pretrained import load, load_captioner
 from seesay.models.registry import family_class
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
-from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, tags
+from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, matching, tags
 from seesay.training.finishing.embeddings import SPLIT, examples_of, propose_choice, propose_hubness, propose_vectors
 from seesay.training.finishing.ensemble import choose_weights_on
 from seesay.training.finishing.requests import JOINED, Proposal, Request
@@ -138,6 +138,17 @@ def propose_captions(weights: Weights, request: Request) -> Proposal:
     return Proposal("captioning", table, collection.name, figures={"decoding": rows, "reranking": reranked})
 
 
+def propose_matching(weights: Weights, request: Request) -> Proposal:
+    matcher = (request.after or (matching.MATCHER,))[0]
+    model = load_captioner(weights.folder)
+    devs = {
+        each.name: examples_of(model, each.split(SPLIT).with_images())
+        for each in request.collections(weights, "matching", matching.DATA)
+    }
+    found, figures = matching.choose_matching(answering(model), matcher, devs)
+    return Proposal("matching", asdict(found), JOINED.join(devs), (matcher,), figures)
+
+
 def propose_grounding(weights: Weights, request: Request) -> Proposal:
     boxed = _boxed(weights, request, "grounding")
     model = load_aligner(weights.folder)
@@ -226,6 +237,7 @@ PROPOSERS: dict[str, Callable[[Weights, Request], Proposal]] = {
     "calibration": propose_calibration,
     "choice": propose_choice,
     "captions": propose_captions,
+    "matching": propose_matching,
     "confidence": propose_confidence,
     "grounding": propose_grounding,
     "presence": propose_presence,

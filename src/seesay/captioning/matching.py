@@ -1,0 +1,122 @@
+"""Captions in the order of how well they fit the image, as a matcher judges it.
+
+A captioner says what is usual: of its likeliest sentences, which differ little in probability, the first is often about
+another image. A matcher has learned which sentence belongs to which image. The order is that of
+
+    log P(sentence | image) / n^power + weight · cosine(sentence, image)
+
+where n counts the words and the end, and `power` is the captioner's own (`Settings.length_power`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seesay.captioning.sentences import Caption
+from seesay.catalogue.weights import Trained, find, tuned_table, weights_digest
+from seesay.errors import SeesayError
+from seesay.images.arrays import Floats, ImageFeatures
+from seesay.runtime.matching import Model
+from seesay.runtime.protocol import Answering
+from seesay.system import ranges
+from seesay.system.tables import read_table
+
+SECTION = "matching"
+"""The table of a captioner's config.json."""
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Which matcher orders the captions of weights.
+
+    Attributes:
+        matcher: Weights that see what the captioner sees.
+        weight: Of a cosine, against the logarithm of a probability.
+        candidates: Captions that are put in order.
+    """
+
+    matcher: str
+    weight: float = field(metadata={"at_least": 0})
+    candidates: int = field(default=10, metadata={"at_least": 1, "at_most": ranges.BEAM})
+
+
+class CaptionJudge:
+    """A matcher that orders the captions of a captioner; it looks at nothing that the captioner has not seen.
+
+    Args:
+        captioner: Whose captions are ordered.
+        matching: By what.
+
+    Raises:
+        SeesayError: The matcher sees through another network.
+    """
+
+    def __init__(self, captioner: Answering, matching: Matching) -> None:
+        self.matching = matching
+        self._matcher = _open(find(matching.matcher).folder)
+        own, its = (model.weights.about["features"] if model.weights else {} for model in (captioner, self._matcher))
+        self._sees_through = own.get("digest") == weights_digest(self._matcher.graphs.folder)
+        if not (self._sees_through and self._matcher.can("pooled")) and own != its:
+            raise SeesayError(
+                f"{matching.matcher} cannot order the captions of {captioner.name}, whose network it does not share",
+                hint=f"seesay tune {captioner.name} --only matching",
+            )
+
+    def order(
+        self, captions: Sequence[Sequence[Caption]], features: ImageFeatures, power: float
+    ) -> list[list[Caption]]:
+        """The captions of images with these features, those that fit best first; each with its cosine (`match`)."""
+        vectors = self._see(features)
+        sentences = list(dict.fromkeys(caption.text for own in captions for caption in own))
+        places = {sentence: place for place, sentence in enumerate(sentences)}
+        texts = np.asarray(self._matcher.encode_texts(sentences))
+        ordered = []
+        for vector, own in zip(vectors, captions, strict=True):
+            cosines = texts[[places[caption.text] for caption in own]] @ vector
+            matched = [replace(caption, match=float(cosine)) for caption, cosine in zip(own, cosines, strict=True)]
+            merits = score_captions(matched, power, self.matching.weight)
+            ordered.append([matched[place] for place in np.argsort(-merits, kind="stable")])
+        return ordered
+
+    def _see(self, features: ImageFeatures) -> Floats:
+        if self._sees_through:
+            return self._matcher.encode_pooled(np.asarray(features.pooled, np.float32))
+        return self._matcher.encode_images(features)
+
+
+def score_captions(captions: Sequence[Caption], power: float, weight: float) -> NDArray[np.float64]:
+    """What captions of an image are ordered by.
+
+    Example:
+        >>> likely = Caption("a dog", ("a", "dog"), log_prob=-3.0, finished=True, match=0.2)
+        >>> fitting = Caption("a cat", ("a", "cat"), log_prob=-4.0, finished=True, match=0.6)
+        >>> score_captions([likely, fitting], power=0.0, weight=5.0).round(2).tolist()
+        [-2.0, -1.0]
+    """
+    return np.array(
+        [each.log_prob / (len(each.words) + each.finished) ** power + weight * (each.match or 0) for each in captions]
+    )
+
+
+def judge_of(captioner: Answering) -> CaptionJudge | None:
+    """What orders the captions of a captioner, as was chosen for its weights; None where nothing does."""
+    matching = matching_of(captioner)
+    return CaptionJudge(captioner, matching) if matching else None
+
+
+def matching_of(captioner: Trained) -> Matching | None:
+    """The table `matching` of a captioner's weights."""
+    table = tuned_table(captioner.weights, SECTION) if captioner.weights else None
+    if not captioner.weights or not table:
+        return None
+    return read_table(Matching, table, str(captioner.weights.folder / "config.json"), f"{SECTION}.")
+
+
+@lru_cache(maxsize=2)
+def _open(folder: Path) -> Model:
+    """Opened once in a process: its graphs take longer to open than a caption takes."""
+    return Model(folder)
