@@ -9,7 +9,6 @@ from safetensors.torch import load_file, save_file
 
 from seesay.errors import SeesayError
 from seesay.images import eye
-from seesay.images.backbones import file_digest
 from seesay.images.features import FeatureSpec, compute
 from seesay.images.halves import split_network
 from seesay.images.io import open_image
@@ -34,8 +33,14 @@ def test_its_lower_half_is_that_of_imagenet() -> None:
     assert all(torch.equal(a, b) for a, b in zip(lower.parameters(), of_imagenet.parameters(), strict=True))
 
 
-def test_the_digest_is_that_of_the_weights_file() -> None:
-    assert FeatureSpec(backbone="eye").name == f"eye-300-squash-{file_digest(eye.WEIGHTS)[:12]}"
+def test_the_digest_is_that_of_the_upper_half_alone(tmp_path: Path) -> None:
+    state = load_file(eye.WEIGHTS)
+    name = next(name for name in state if not name.startswith("upper."))
+    save_file(state | {name: state[name] + 1}, tmp_path / "model.safetensors")
+    assert eye.Eye().digest_of(tmp_path / "model.safetensors") == FeatureSpec(backbone="eye").digest
+    name = next(name for name in state if name.startswith("upper."))
+    save_file(state | {name: state[name] + 1}, tmp_path / "model.safetensors")
+    assert eye.Eye().digest_of(tmp_path / "model.safetensors") != FeatureSpec(backbone="eye").digest
 
 
 def test_weights_that_lack_a_layer_are_refused_by_name(tmp_path: Path) -> None:

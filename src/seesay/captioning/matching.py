@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay.captioning.sentences import Caption
-from seesay.catalogue.weights import Trained, find, tuned_table, weights_digest
+from seesay.catalogue.weights import UPPER, Trained, find, tuned_table, weights_digest
 from seesay.errors import SeesayError
 from seesay.images.arrays import Floats, ImageFeatures
 from seesay.runtime.matching import Model
@@ -59,7 +59,7 @@ class CaptionJudge:
         self.matching = matching
         self._matcher = _open(find(matching.matcher).folder)
         own, its = (model.weights.about["features"] if model.weights else {} for model in (captioner, self._matcher))
-        self._sees_through = own.get("digest") == weights_digest(self._matcher.graphs.folder)
+        self._sees_through = own.get("digest") == weights_digest(self._matcher.graphs.folder, UPPER)
         if not (self._sees_through and self._matcher.can("pooled")) and own != its:
             raise SeesayError(
                 f"{matching.matcher} cannot order the captions of {captioner.name}, whose network it does not share",

@@ -4,34 +4,33 @@ A digest that is kept counts only while the file has the same size, place on the
 change of a file's status is set by the system alone, so that whatever writes to the file makes it another one.
 """
 
-import hashlib
 import json
 import os
 from contextlib import suppress
 from pathlib import Path
 
 from seesay.errors import SeesayError
+from seesay.system.digests import digest_file
 from seesay.system.files import cache_dir, replace_atomically
-from seesay.system.reading import open_regular, parse_json, read_text
+from seesay.system.reading import parse_json, read_text
 
 FILE = "digests.json"
 _MOST = 200  # files whose digests are kept
 
 
-def digest_of(path: Path, status: os.stat_result) -> str:
-    """The sha256 of a file, in hex.
+def digest_of(path: Path, status: os.stat_result, part: str = "") -> str:
+    """The sha256 of a file, or of a part of its tensors (`seesay.system.digests`), in hex.
 
     Raises:
         OSError: It cannot be read.
     """
-    name = str(path.resolve())
+    name = f"{path.resolve()}{f' {part}*' if part else ''}"
     mark = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev]
     kept = _read()
     found = kept.get(name)
     if isinstance(found, dict) and found.get("mark") == mark and isinstance(found.get("sha256"), str):
         return str(found["sha256"])
-    with open_regular(path) as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = digest_file(path, part)
     others = [(key, value) for key, value in kept.items() if key != name][1 - _MOST :]
     # A cache that cannot be written costs the next process a moment, and this one nothing.
     with suppress(SeesayError, OSError), replace_atomically(cache_dir() / FILE) as temporary:

@@ -179,19 +179,23 @@ def _check_shape(value: Any, shape: Any, where: str) -> None:
             _check_shape(inner[key], shape.get(key, shape.get(_EVERY)), f"{where}: {str(key)[:60]}")
 
 
-def weights_digest(folder: Path) -> str:
-    """The sha256 of a weights file, in hex; read again only where the file has changed."""
+UPPER = "upper."
+"""How the tensors of an eye begin that other models see through."""
+
+
+def weights_digest(folder: Path, part: str = "") -> str:
+    """The sha256 of a weights file, or of a part of its tensors, in hex; read again only where the file has changed."""
     path = folder / "model.safetensors"
     try:
         status = path.stat()
-        return _digest(path, status.st_mtime_ns, status.st_size)
+        return _digest(path, status.st_mtime_ns, status.st_size, part)
     except OSError as error:
         raise SeesayError(f"cannot read the weights {path}: {error.strerror or error}") from error
 
 
 @lru_cache(maxsize=64)
-def _digest(path: Path, changed: int, size: int) -> str:
-    return digest_of(path, path.stat())
+def _digest(path: Path, changed: int, size: int, part: str) -> str:
+    return digest_of(path, path.stat(), part)
 
 
 def tuned_table(weights: Weights, section: str) -> Any:

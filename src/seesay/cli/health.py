@@ -1,6 +1,5 @@
 """Whether an installation is complete and unchanged: what `seesay doctor` prints."""
 
-import hashlib
 import json
 import os
 import platform
@@ -13,6 +12,7 @@ from typing import Any
 
 from seesay.catalogue import weights as installed_weights
 from seesay.errors import SeesayError
+from seesay.system.digests import digest_file
 from seesay.system.files import cache_dir, data_dir
 from seesay.system.version import VERSION
 
@@ -142,7 +142,7 @@ def examine_weights(folder: Path) -> tuple[WeightsHealth, ...]:
         if name not in there or path is None or _missing_graphs(folder / name):
             found.append(WeightsHealth(name, "missing", "", 0))
             continue
-        digest = file_digest(path)
+        digest = digest_file(path)
         is_same = known.get(name) == digest and not _changed_graphs(folder / name)
         state = "own" if name not in known else "ok" if is_same else "changed"
         found.append(WeightsHealth(name, state, digest, path.stat().st_size))
@@ -165,13 +165,7 @@ def _missing_graphs(folder: Path) -> bool:
 
 
 def _changed_graphs(folder: Path) -> bool:
-    return any(file_digest(path) != digest for path, digest in _graphs(folder).items())
-
-
-def file_digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return any(digest_file(path) != digest for path, digest in _graphs(folder).items())
 
 
 def _version(package: str) -> str | None:
@@ -231,7 +225,7 @@ def _examine_extras(requirements: Sequence[str]) -> list[Extra]:
 def write_digests(folder: Path) -> None:
     """Keep the digests of the weights as they are: part of every release."""
     paths = [path for each in sorted(folder.iterdir()) if (path := _own_file(each))]
-    digests = {path.parent.name: file_digest(path) for path in paths}
+    digests = {path.parent.name: digest_file(path) for path in paths}
     (folder / DIGESTS).write_text(json.dumps(digests, indent=2) + "\n")
 
 

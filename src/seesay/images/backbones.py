@@ -6,7 +6,6 @@ weights file (`seesay.images.networks`). Another package brings a network by an 
 `seesay.networks`.
 """
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
-from seesay.system.reading import open_regular
+from seesay.system.digests import digest_file
 from seesay.system.registry import Registry
 
 IMAGENET_MEAN, IMAGENET_STD = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
@@ -179,8 +178,7 @@ def weights_file(name: str, weights: Path | None = None) -> Path:
 @cache
 def file_digest(path: Path) -> str:
     """The sha256 of a file, in hex."""
-    with open_regular(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return digest_file(path)
 
 
 def load_backbone(name: str, *, size: int = 0, weights: Path | None = None) -> Backbone:

@@ -16,6 +16,7 @@ from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone, Network, find_network, register_network
 from seesay.images.halves import split_network
 from seesay.images.state_dicts import check_fit, read_state, unpack_state
+from seesay.system.digests import digest_file
 
 WEIGHTS = Path(__file__).parents[1] / "weights" / "eye" / "model.safetensors"
 _UPPER = "upper."
@@ -43,6 +44,10 @@ class Eye(Network):
         if not WEIGHTS.is_file():
             raise SeesayError("the weights of the eye are not installed", allowed=str(WEIGHTS))
         return WEIGHTS
+
+    def digest_of(self, weights: Path) -> str:
+        """That of the upper half alone: what else the weights hold changes no feature."""
+        return digest_file(weights, _UPPER)
 
     def build(self, weights: Path, size: int) -> Backbone:
         start = find_network(self.lower)

@@ -188,10 +188,10 @@ class EyeEar(Matcher):
         These are the vectors of the networks `eye` and `eye-imagenet` (`seesay.images.eye`): whoever sees through them
         has no need to look again.
         """
-        vectors = self.embed_images(pooled[:, : self.config.image_dim])
+        n = self.config.image_dim
+        vectors = self.embed_images(pooled[:, :n])
         if self.beside is not None:
-            other = self.beside.encode_images(Features(pooled[:, self.config.image_dim :]))
-            vectors = self.stand_beside(vectors, other)
+            vectors = self.stand_beside(vectors, self.beside.encode_images(Features(pooled[:, n:])))
         if self.bank is None:
             return vectors
         return torch.cat([vectors, self.bank(vectors).unsqueeze(1) - self.config.hub_mean], 1)

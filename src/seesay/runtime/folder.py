@@ -8,7 +8,6 @@ vocabulary.json   the words
 The network has a folder of its own (`network.onnx`, `network.json`): the package's, or one inside of this or beside it.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +23,8 @@ from seesay.errors import SeesayError
 from seesay.runtime.computed import Computed, open_computed
 from seesay.runtime.graph_file import Stored, read_graph_file
 from seesay.runtime.tensors import Place, map_tensor, read_places
-from seesay.system.reading import open_regular, parse_json, read_text
+from seesay.system.digests import digest_file
+from seesay.system.reading import parse_json, read_text
 from seesay.text.tokenizer import Tokenizer, read_tokenizer
 
 if TYPE_CHECKING:
@@ -234,8 +234,7 @@ def check_opset(path: Path, opset: int) -> None:
 def file_digest(path: Path) -> str:
     """The sha256 of a file, in hex."""
     try:
-        with open_regular(path) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return digest_file(path)
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
 

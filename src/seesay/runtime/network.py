@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from seesay.catalogue.weights import PACKAGED, weights_digest
+from seesay.catalogue.weights import PACKAGED, UPPER, weights_digest
 from seesay.errors import SeesayError
 from seesay.images.arrays import Floats, ImageFeatures, Rows, pool_map
 from seesay.images.views import needed_side, preprocess
@@ -143,7 +143,7 @@ class HalvedNetwork(Network):
         weights = str(self.about["upper"])
         beside = self.folder.parent / Path(weights).name
         graphs = GraphFolder(beside if (beside / "config.json").is_file() else weights, threads=self.threads)
-        if (found := weights_digest(graphs.folder)) != self.about.get("digest"):
+        if (found := weights_digest(graphs.folder, UPPER)) != self.about.get("digest"):
             raise SeesayError(
                 f"{self.folder} was written for {weights} {str(self.about.get('digest'))[:12]}, there is {found[:12]}",
                 hint="seesay export WEIGHTS",

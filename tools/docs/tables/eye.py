@@ -59,4 +59,24 @@ def eye_words() -> str:
     return f"{table(['queries', 'R@1', 'R@5', 'R@10'], rows)}\n{note}\n"
 
 
-TABLES = (eye_retrieval, eye_vectors, eye_words)
+def eye_captions() -> str:
+    found = result("caption_matching")["steps"][0]
+    chosen = found["table"]
+    weights = {
+        key.rpartition(" ")[2]: row
+        for key, row in found["figures"].items()
+        if key.startswith(f"{chosen['candidates']} candidates")
+    }
+    names = list(next(iter(weights.values())))
+    header = ["weight", *(f"{NAMES.get(name, name)}: B-4 / CIDEr" for name in names)]
+    rows: list[list[object]] = [
+        [weight, *(f"{row[name]['bleu4']:.3f} / {row[name]['cider']:.3f}" for name in names)]
+        for weight, row in weights.items()
+    ]
+    return (
+        f"Captions on dev by the weight of the cosine, of which {chosen['weight']:g} was chosen by the mean CIDEr (0 is "
+        f"the captioner alone):\n\n{table(header, rows)}\nChosen by `seesay tune mrnn --only matching`.\n"
+    )
+
+
+TABLES = (eye_retrieval, eye_vectors, eye_words, eye_captions)
