@@ -97,7 +97,7 @@ def test_the_shipped_captioner_is_judged_by_the_eye(captioner: Model) -> None:
 
 
 def test_a_matcher_of_another_network_is_refused_by_name(captioner: Model) -> None:
-    with pytest.raises(SeesayError, match="vse cannot order the captions of mrnn"):
+    with pytest.raises(SeesayError, match="vse cannot judge what mrnn has seen"):
         CaptionJudge(captioner, Matching("vse", weight=1.0))
 
 

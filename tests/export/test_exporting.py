@@ -96,11 +96,11 @@ def test_the_network_gives_map_vector_and_classes(tmp_path: Path) -> None:
 
 
 def test_what_is_exported_says_how_exact_it_is(exported: Path) -> None:
-    about = json.loads((exported / "dvsa" / "config.json").read_text())
+    about = json.loads((exported / "vse" / "config.json").read_text())
     table = about["graphs"]
     assert (table["opset"], table["precision"], table["network"]) == (17, "fp16", NETWORK)
     assert all(0 <= entry["difference"] < 1e-4 for entry in table["files"].values())
-    card = (exported / "dvsa" / "card.md").read_text()
+    card = (exported / "vse" / "card.md").read_text()
     assert card == write_card(about)
     assert "operator set 17" in card
     assert "half precision" in card
@@ -113,7 +113,7 @@ def test_every_weights_folder_that_ships_has_graphs() -> None:
 
 def test_shared_parts_are_read_from_the_source_weights(exported: Path) -> None:
     shared = Model("smlstm").graphs.table["files"]["texts"]["shared"]
-    assert {place.partition(":")[0] for place in shared.values()} == {"vse", "dvsa"}
+    assert {place.partition(":")[0] for place in shared.values()} == {"vse"}
     with torch.inference_mode():
         model = load("smlstm")
         wanted = model.encode_texts(["a dog in the snow"]).states.numpy()

@@ -12,12 +12,16 @@ import torch
 from PIL import Image
 
 from seesay.errors import SeesayError
+from seesay.export.exporting import SAMPLES
+from seesay.images.io import open_image
 from seesay.library.encoder import WeightsEncoder
+from seesay.library.indexing.encoding import encode_all
 from seesay.library.ranking.cascade import Blend
 from seesay.library.stages import Regions, open_stage
 from seesay.library.weights import LibraryWeights, Role
 from seesay.models import pretrained
 from seesay.models.aligner import load_aligner
+from seesay.runtime.network import Network
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +46,20 @@ def test_vectors_are_those_of_the_model(weights: Path) -> None:
         assert len(likeliest) <= 10
         assert sum(probabilities) <= 1
         assert all(0 <= number < 1000 for number, _ in likeliest)
+
+
+def test_a_stage_that_sees_through_the_eye_lets_a_photo_be_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    eye, stage = WeightsEncoder("eye"), open_stage("dvsa", Blend(("eye",), 20, 0.0, 1.0, 0.0))
+    photos = [open_image(path) for path in sorted(SAMPLES.glob("*.jpg"))[:2]]
+    looked = []
+    run = Network.run
+    monkeypatch.setattr(Network, "run", lambda self, pixels: looked.append(len(pixels)) or run(self, pixels))
+    vectors, tags, views = encode_all(eye, [stage], photos)
+    assert looked == [len(photos)]
+    alone, own_tags = eye.encode_photos(photos)
+    assert (vectors * alone).sum(1) == pytest.approx((alone * alone).sum(1), abs=1e-3)
+    assert [[number for number, _ in each] for each in tags] == [[number for number, _ in each] for each in own_tags]
+    np.testing.assert_array_equal(views["regions"], stage.encode_photos(photos))
 
 
 SENTENCES = ["a dog runs", "two dogs play in the snow", "a zebra", "", "🐶", "snow", "the " * 150]

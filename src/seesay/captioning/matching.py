@@ -10,18 +10,15 @@ where n counts the words and the end, and `power` is the captioner's own (`Setti
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seesay.captioning.sentences import Caption
-from seesay.catalogue.weights import UPPER, Trained, find, tuned_table, weights_digest
-from seesay.errors import SeesayError
-from seesay.images.arrays import Floats, ImageFeatures
-from seesay.runtime.matching import Model
+from seesay.catalogue.weights import Trained, tuned_table
+from seesay.images.arrays import ImageFeatures
 from seesay.runtime.protocol import Answering
+from seesay.runtime.witness import Witness
 from seesay.system import ranges
 from seesay.system.tables import read_table
 
@@ -57,23 +54,16 @@ class CaptionJudge:
 
     def __init__(self, captioner: Answering, matching: Matching) -> None:
         self.matching = matching
-        self._matcher = _open(find(matching.matcher).folder)
-        own, its = (model.weights.about["features"] if model.weights else {} for model in (captioner, self._matcher))
-        self._sees_through = own.get("digest") == weights_digest(self._matcher.graphs.folder, UPPER)
-        if not (self._sees_through and self._matcher.can("pooled")) and own != its:
-            raise SeesayError(
-                f"{matching.matcher} cannot order the captions of {captioner.name}, whose network it does not share",
-                hint=f"seesay tune {captioner.name} --only matching",
-            )
+        self._witness = Witness(matching.matcher, captioner)
 
     def order(
         self, captions: Sequence[Sequence[Caption]], features: ImageFeatures, power: float
     ) -> list[list[Caption]]:
         """The captions of images with these features, those that fit best first; each with its cosine (`match`)."""
-        vectors = self._see(features)
+        vectors = self._witness.see(features)
         sentences = list(dict.fromkeys(caption.text for own in captions for caption in own))
         places = {sentence: place for place, sentence in enumerate(sentences)}
-        texts = np.asarray(self._matcher.encode_texts(sentences))
+        texts = self._witness.read(sentences)
         ordered = []
         for vector, own in zip(vectors, captions, strict=True):
             cosines = texts[[places[caption.text] for caption in own]] @ vector
@@ -81,11 +71,6 @@ class CaptionJudge:
             merits = score_captions(matched, power, self.matching.weight)
             ordered.append([matched[place] for place in np.argsort(-merits, kind="stable")])
         return ordered
-
-    def _see(self, features: ImageFeatures) -> Floats:
-        if self._sees_through:
-            return self._matcher.encode_pooled(np.asarray(features.pooled, np.float32))
-        return self._matcher.encode_images(features)
 
 
 def score_captions(captions: Sequence[Caption], power: float, weight: float) -> NDArray[np.float64]:
@@ -114,9 +99,3 @@ def matching_of(captioner: Trained) -> Matching | None:
     if not captioner.weights or not table:
         return None
     return read_table(Matching, table, str(captioner.weights.folder / "config.json"), f"{SECTION}.")
-
-
-@lru_cache(maxsize=2)
-def _open(folder: Path) -> Model:
-    """Opened once in a process: its graphs take longer to open than a caption takes."""
-    return Model(folder)

@@ -15,8 +15,9 @@ class Doubt:
     """P(right) = 1 / (1 + exp(-(slope · evidence + per_word · n + per_match · match + offset))), n being the words.
 
     Attributes:
-        per_match: What the cosine of a matcher counts for, where one has judged the answer.
         least: The probability below which an answer is doubted.
+        per_match: What a matcher's cosine of answer and image counts for, where one judges it.
+        matcher: Its weights.
 
     Example:
         >>> doubt = Doubt(slope=2.0, per_word=-0.5, offset=0.0, least=0.4)
@@ -31,6 +32,7 @@ class Doubt:
     offset: float
     least: float = field(default=0.5, metadata={"at_least": 0, "at_most": 1})
     per_match: float = 0.0
+    matcher: str = ""
 
     def probability(self, evidence: ArrayLike, n_words: ArrayLike, match: ArrayLike = 0.0) -> NDArray[np.float64]:
         """That an answer of so many words is right."""
@@ -41,9 +43,10 @@ class Doubt:
         """Whether an answer of this probability is doubted."""
         return probability < self.least
 
-    def to_table(self) -> dict[str, float]:
+    def to_table(self) -> dict[str, float | str]:
         """What stands in config.json."""
-        return {key: round(value, 4) for key, value in asdict(self).items()}
+        table = {key: round(value, 4) if isinstance(value, float) else value for key, value in asdict(self).items()}
+        return table if self.matcher else {key: table[key] for key in ("slope", "per_word", "offset", "least")}
 
     @classmethod
     def from_table(cls, table: Any, origin: str, section: str) -> "Doubt":

@@ -181,11 +181,16 @@ def _find(aligner: "Answering", photo: "Image", asked: "list[Reading]", boxes: "
     from seesay.drawing.overlay import Mark, Word, colour_of
     from seesay.grounding.heat import best_boxes, box_overlaps, heat_maps, point_at
     from seesay.grounding.tuned import grounding_of
+    from seesay.runtime.witness import Witness
 
     how, presence = grounding_of(aligner), doubt_of(aligner.weights, "presence")
     features = aligner.features([photo])
     vectors = aligner.encode_phrases([reading.text for reading in asked])
     scores = vectors @ aligner.encode_regions(features, boxes)[0].T  # (n_phrases, N)
+    matches = [0.0] * len(asked)
+    if presence and presence.matcher:
+        witness = Witness(presence.matcher, aligner)
+        matches = (witness.read([reading.text for reading in asked]) @ witness.see(features)[0]).tolist()
     heats = heat_maps(aligner, features, vectors)
     found, marks, words = [], [], []
     for row, (reading, overlaps) in enumerate(zip(asked, box_overlaps(heats, boxes, **how.rule), strict=True)):
@@ -194,7 +199,7 @@ def _find(aligner: "Answering", photo: "Image", asked: "list[Reading]", boxes: "
             label = phrase if n == 1 else f"{phrase} {rank + 1}"
             point = point_at(heats[row : row + 1], how.blur)[0]
             own = _grounded(phrase, boxes[place], float(scores[row, place]), point, reading.unknown)
-            own = judge(own, reading, presence)
+            own = judge(own, reading, presence, matches[row])
             found.append(own)
             if own.is_found:
                 marks.append(Mark(boxes[place], label, colour_of(row)))
@@ -252,8 +257,12 @@ def _scale(heat: "Floats") -> "Floats":
     return scaled
 
 
-def judge(phrase: GroundedPhrase, reading: "Reading", presence: "Doubt | None") -> GroundedPhrase:
-    """A phrase with how probable it is that the image shows it; one of unknown words alone is never found."""
+def judge(phrase: GroundedPhrase, reading: "Reading", presence: "Doubt | None", match: float = 0.0) -> GroundedPhrase:
+    """A phrase with how probable it is that the image shows it; one of unknown words alone is never found.
+
+    Args:
+        match: A matcher's cosine of the phrase and the whole image, where `presence` asks for one.
+    """
     from seesay.text.function_words import name_things
     from seesay.text.tokens import tokenize
 
@@ -262,7 +271,7 @@ def judge(phrase: GroundedPhrase, reading: "Reading", presence: "Doubt | None") 
     if presence is None:
         return phrase
     n_named = sum(name_things(tokenize(reading.text)))
-    probability = float(presence.probability(phrase.score, n_named))
+    probability = float(presence.probability(phrase.score, n_named, match))
     return replace(phrase, probability=probability, is_found=not presence.doubts(probability))
 
 

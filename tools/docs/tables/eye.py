@@ -74,8 +74,8 @@ def eye_captions() -> str:
         for weight, row in weights.items()
     ]
     return (
-        f"Captions on dev by the weight of the cosine, of which {chosen['weight']:g} was chosen by the mean CIDEr (0 is "
-        f"the captioner alone):\n\n{table(header, rows)}\nChosen by `seesay tune mrnn --only matching`.\n"
+        f"Captions on dev by the weight of the cosine, of which {chosen['weight']:g} was chosen by the mean CIDEr (0 "
+        f"is the captioner alone):\n\n{table(header, rows)}\nChosen by `seesay tune mrnn --only matching`.\n"
     )
 
 

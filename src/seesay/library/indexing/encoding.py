@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.catalogue.weights import UPPER, weights_digest
 from seesay.library.ranking.encoding import no_single_vector
 from seesay.library.types import Fingerprint, Tags, Vector
 from seesay.library.weights import LibraryWeights
@@ -94,6 +95,11 @@ class WeightsPhotoModel(LibraryWeights):
         """The features of opened photos, with the means over the regions that this or other models look at."""
         return self._network.features(images, self.model.schemes if schemes is None else schemes)
 
+    def sees_through(self, eye: LibraryWeights) -> bool:
+        """Whether its network has the upper half of these weights, beside the one that they look through."""
+        about = self._network.about
+        return bool(about.get("both")) and about.get("digest") == weights_digest(eye.folder, UPPER)
+
 
 class WeightsPhotoEncoder(WeightsPhotoModel):
     """Encodes photos as one vector each, with tags."""
@@ -107,7 +113,13 @@ class WeightsPhotoEncoder(WeightsPhotoModel):
 
     def encode_features(self, features: "ImageFeatures") -> tuple[Vector, list[Tags]]:
         """Unit vectors (n, D) of photos whose features are given, and their tags."""
-        vectors = self.model.encode_images(features)
+        return self._with_tags(self.model.encode_images(features), features)
+
+    def encode_seen(self, features: "ImageFeatures") -> tuple[Vector, list[Tags]]:
+        """The same, from the features of a network that has the upper half of these weights."""
+        return self._with_tags(self.model.encode_pooled(features.pooled.astype(np.float32)), features)
+
+    def _with_tags(self, vectors: Vector, features: "ImageFeatures") -> tuple[Vector, list[Tags]]:
         if vectors.ndim != 2:
             raise no_single_vector(self.name)
         if features.classes is None:
@@ -132,16 +144,17 @@ class WeightsViewEncoder(WeightsPhotoModel):
 def encode_all(
     first: PhotoEncoder, later: Sequence[ViewEncoder], images: "Sequence[Image.Image]"
 ) -> tuple[Vector, list[Tags], dict[str, Views]]:
-    """What all stages keep of opened photos; weights that read the same features have them computed once."""
+    """What all stages keep of opened photos; weights that can use the same features have them computed once."""
     views = [stage for stage in later if isinstance(stage, WeightsViewEncoder)]
     if isinstance(first, WeightsPhotoEncoder) and len(views) == len(later):
         models: list[WeightsPhotoModel] = [first, *views]
         schemes = {scheme for model in models for scheme in model.model.schemes}
-        same = all(model.fingerprint.features == first.fingerprint.features for model in models)
-        if same and len(schemes) <= 1:
-            features = first.features_of(images, tuple(schemes))
+        read = {model.fingerprint.features for model in views}
+        through = bool(views) and views[0].sees_through(first)
+        if len(schemes) <= 1 and len(read) <= 1 and (through or read <= {first.fingerprint.features}):
+            features = (views[0] if through else first).features_of(images, tuple(schemes))
             kept = {stage.stage: each.encode_features(features) for stage, each in zip(later, views, strict=True)}
-            return *first.encode_features(features), kept
+            return *(first.encode_seen if through else first.encode_features)(features), kept
     return *first.encode_photos(images), {stage.stage: stage.encode_photos(images) for stage in later}
 
 

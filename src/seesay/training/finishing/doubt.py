@@ -22,6 +22,7 @@ from seesay.images.proposals import proposals_of
 from seesay.metrics.calibration import expected_calibration_error, fit_logistic
 from seesay.models.aligner import Aligner
 from seesay.models.base import Captioner
+from seesay.runtime.witness import Witness
 from seesay.settings.doubt import Doubt
 from seesay.text.function_words import name_things
 from seesay.text.tokens import tokenize
@@ -43,12 +44,14 @@ class Answers:
         n_words: (n,) words of each.
         right: (n,) 1 where it is right, 0 where it is wrong, or the share of it that is right.
         match: (n,) the cosine that a matcher gives each, where one has judged them.
+        matcher: Its weights.
     """
 
     evidence: NDArray[np.float64]
     n_words: NDArray[np.float64]
     right: NDArray[np.float64]
     match: NDArray[np.float64] | None = None
+    matcher: str = ""
 
     @property
     def cosines(self) -> NDArray[np.float64]:
@@ -75,8 +78,8 @@ def fit_doubt(answers: Answers, least: float = HALF) -> Doubt:
         raise SeesayError(f"of {len(answers.right)} answers {share:.0%} are right", allowed="some right and some wrong")
     columns = [answers.evidence, answers.n_words, np.ones_like(answers.evidence)]
     columns += [] if answers.match is None else [answers.match]
-    slope, per_word, offset, *per_match = map(float, fit_logistic(np.stack(columns, 1), answers.right))
-    return Doubt(slope, per_word, offset, least, *per_match)
+    slope, per_word, offset, *more = map(float, fit_logistic(np.stack(columns, 1), answers.right))
+    return Doubt(slope, per_word, offset, least, more[0] if more else 0.0, answers.matcher)
 
 
 def fit_presence(answers: Answers, kept: float = KEPT) -> Doubt:
@@ -103,13 +106,15 @@ def _percent(shares: ArrayLike) -> float:
     return round(100 * float(values.mean()), 2) if len(values) else 0.0
 
 
-def gather_phrases(model: Aligner, collection: Collection, seed: int = SEED) -> Answers:
+def gather_phrases(model: Aligner, collection: Collection, matcher: str = "", seed: int = SEED) -> Answers:
     """Phrases with their own photo, and as many of other photos that nobody said of this one.
 
     Args:
         collection: With boxed phrases (`seesay.data.entities.attach`).
+        matcher: Weights that compare a phrase with the whole photo, of what the model has seen of it.
     """
     answers, how = answering(model), grounding_of(model)
+    witness = Witness(matcher, answers) if matcher else None
     table = features_of(collection.images, model.feature_spec, ("pooled", "map"))
     regions = proposals_of(collection.images, PROPOSALS)
     own: dict[int, list[str]] = {}
@@ -119,15 +124,18 @@ def gather_phrases(model: Aligner, collection: Collection, seed: int = SEED) -> 
             texts.append(phrase.text)
     foreign = draw_foreign(own, [item.sentences for item in collection.items], seed)
     evidence: list[NDArray[np.float64]] = []
+    match: list[NDArray[np.float64]] = []
     for place, texts in own.items():
-        features = table.arrays([place])
-        vectors = answers.encode_phrases([*texts, *foreign[place]])
+        features, asked = table.arrays([place]), [*texts, *foreign[place]]
+        match += [witness.read(asked) @ witness.see(features)[0]] if witness else []
+        vectors = answers.encode_phrases(asked)
         scores = vectors @ answers.encode_regions(features, regions[place])[0].T  # (n, N)
         best = box_overlaps(heat_maps(answers, features, vectors), regions[place], **how.rule).argmax(1)
         evidence.append(scores[np.arange(len(scores)), best])
     texts = [text for place in own for text in (*own[place], *foreign[place])]
     right = [float(is_own) for place in own for is_own in [1] * len(own[place]) + [0] * len(foreign[place])]
-    return Answers(np.concatenate(evidence), count_named(texts), np.array(right))
+    cosines = np.concatenate(match).astype(np.float64) if witness else None
+    return Answers(np.concatenate(evidence), count_named(texts), np.array(right), cosines, matcher)
 
 
 def gather_captions(model: Captioner, dev: Examples) -> Answers:
@@ -145,6 +153,7 @@ def gather_captions(model: Captioner, dev: Examples) -> Answers:
             [share_right(each.text, item.sentences) for each, item in zip(captions, dev.collection.items, strict=True)]
         ),
         None if judge is None else np.array([caption.match for caption in captions], np.float64),
+        judge.matching.matcher if judge else "",
     )
 
 

@@ -18,7 +18,6 @@ from seesay.data.examples import Examples
 from seesay.runtime.protocol import Answering
 from seesay.training.finishing.captions import figures_of
 
-MATCHER = "eye"
 DATA = ("flickr8k", "coco-all")
 """The collections whose dev photos choose, if nobody says otherwise."""
 WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0)

@@ -15,7 +15,9 @@ from seesay.data import Collection, entities
 from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.grounding.tuned import grounding_of
+from seesay.images.backbones import find_network
 from seesay.models.aligner import load_aligner
+from seesay.models.base import Matcher
 from seesay.models.declared import LATER_STAGES
 from seesay.models.ensemble import scored_by
 from seesay.models.pretrained import load, load_captioner
@@ -139,8 +141,13 @@ def propose_captions(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_matching(weights: Weights, request: Request) -> Proposal:
-    matcher = (request.after or (matching.MATCHER,))[0]
     model = load_captioner(weights.folder)
+    matcher = _witness_of(model, request)
+    if not matcher:
+        raise SeesayError(
+            f"{weights.name} sees through {model.feature_spec.backbone}, which is no matcher's",
+            hint=f"seesay tune {weights.name} --only matching --after MATCHER, with one on the same network",
+        )
     devs = {
         each.name: examples_of(model, each.split(SPLIT).with_images())
         for each in request.collections(weights, "matching", matching.DATA)
@@ -161,10 +168,18 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
 def propose_presence(weights: Weights, request: Request) -> Proposal:
     boxed = _boxed(weights, request, "presence")
     aligner = load_aligner(weights.folder)
-    answers, others = (doubt.gather_phrases(aligner, part) for part in _fitted_and_others(boxed))
+    matcher = _witness_of(aligner, request)
+    answers, others = (doubt.gather_phrases(aligner, part, matcher) for part in _fitted_and_others(boxed))
     found = doubt.fit_presence(answers)
     figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
-    return Proposal("presence", found.to_table(), boxed.name, figures=figures)
+    return Proposal("presence", found.to_table(), boxed.name, (matcher,) if matcher else (), figures)
+
+
+def _witness_of(model: Matcher, request: Request) -> str:
+    """The matcher that was asked for (`--after`), or the eye where the model sees through it; else none."""
+    if request.after:
+        return request.after[0]
+    return find_network(model.feature_spec.backbone).upper
 
 
 def _boxed(weights: Weights, request: Request, section: str) -> Collection:
@@ -185,7 +200,7 @@ def propose_confidence(weights: Weights, request: Request) -> Proposal:
     answers, others = (doubt.gather_captions(model, examples_of(model, part)) for part in _fitted_and_others(dev))
     found = doubt.fit_doubt(answers)
     figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
-    return Proposal("confidence", found.to_table(), dev.name, figures=figures)
+    return Proposal("confidence", found.to_table(), dev.name, (found.matcher,) if found.matcher else (), figures)
 
 
 def _fitted_and_others(dev: Collection) -> tuple[Collection, Collection]:
