@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,13 @@ import pytest
 
 from seesay.captioning.captions import caption_images
 from seesay.captioning.matching import CaptionJudge, Matching, judge_of, matching_of, score_captions
-from seesay.captioning.sentences import Caption
+from seesay.captioning.sentences import Caption, judge
 from seesay.captioning.settings import Sampling, Settings
 from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 from seesay.images.arrays import ImageFeatures
 from seesay.runtime.matching import Model
+from seesay.settings.doubt import Doubt
 
 SAMPLES = [Path(__file__).parents[2] / "src/seesay/samples" / name for name in ("cat.jpg", "rocket.jpg")]
 
@@ -49,8 +51,8 @@ def test_the_sentence_that_fits_comes_first_and_carries_its_cosine(
     captioner: Model, eye: Model, features: ImageFeatures
 ) -> None:
     candidates = [caption("a rocket on a launch pad", -9.0), caption("a cat with green eyes", -9.5)]
-    judge = CaptionJudge(captioner, Matching("eye", weight=20.0))
-    of_cat, of_rocket = judge.order([candidates, candidates], features, power=0.5)
+    by_eye = CaptionJudge(captioner, Matching("eye", weight=20.0))
+    of_cat, of_rocket = by_eye.order(by_eye.compare([candidates, candidates], features), power=0.5)
     assert [each.text for each in of_cat] == ["a cat with green eyes", "a rocket on a launch pad"]
     assert [each.text for each in of_rocket] == ["a rocket on a launch pad", "a cat with green eyes"]
     texts = eye.encode_texts([each.text for each in of_cat])
@@ -60,8 +62,9 @@ def test_the_sentence_that_fits_comes_first_and_carries_its_cosine(
 
 def test_without_weight_the_order_is_that_of_likelihood(captioner: Model, features: ImageFeatures) -> None:
     candidates = [caption("a cat", -9.0), caption("a rocket", -5.0)]
-    judge = CaptionJudge(captioner, Matching("eye", weight=0.0))
-    assert [each.text for each in judge.order([candidates], features.rows([0]), power=0.0)[0]] == ["a rocket", "a cat"]
+    by_eye = CaptionJudge(captioner, Matching("eye", weight=0.0))
+    compared = by_eye.compare([candidates], features.rows([0]))
+    assert [each.text for each in by_eye.order(compared, power=0.0)[0]] == ["a rocket", "a cat"]
 
 
 def test_a_longer_sentence_is_not_punished_for_its_words() -> None:
@@ -73,16 +76,24 @@ def test_a_longer_sentence_is_not_punished_for_its_words() -> None:
 def test_captions_are_chosen_among_candidates_and_drawn_ones_stay_as_drawn(
     captioner: Model, features: ImageFeatures
 ) -> None:
-    judge = CaptionJudge(captioner, Matching("eye", weight=1000.0, candidates=5))
+    by_eye = CaptionJudge(captioner, Matching("eye", weight=1000.0, candidates=5))
     settings = Settings.of(captioner)
-    (best,) = caption_images(captioner, features.rows([0]), settings=settings, judge=judge)
-    (five,) = caption_images(captioner, features.rows([0]), n_best=5, settings=settings, judge=judge)
+    (best,) = caption_images(captioner, features.rows([0]), settings=settings, judge=by_eye)
+    (five,) = caption_images(captioner, features.rows([0]), n_best=5, settings=settings, judge=by_eye)
     assert best[0].text == five[0].text
     matches = [each.match for each in five]
     assert matches == sorted(matches, reverse=True)
     drawn = {"n_best": 3, "settings": settings, "sampling": Sampling(seed=4)}
-    with_judge = caption_images(captioner, features.rows([0]), judge=judge, **drawn)
-    assert with_judge == caption_images(captioner, features.rows([0]), **drawn)
+    (compared,) = caption_images(captioner, features.rows([0]), judge=by_eye, **drawn)
+    (plain,) = caption_images(captioner, features.rows([0]), **drawn)
+    assert [each.text for each in compared] == [each.text for each in plain]
+    assert all(each.match is not None for each in compared)
+
+
+def test_confidence_that_rests_on_a_match_is_not_told_without_one() -> None:
+    doubt = Doubt(1.0, 0.0, 0.0, 0.5, per_match=4.0, matcher="eye")
+    assert judge(caption("a cat", -3.0), doubt).confidence is None
+    assert judge(replace(caption("a cat", -3.0), match=0.9), doubt).confidence > 0.9
 
 
 def test_weights_without_a_table_are_not_judged() -> None:

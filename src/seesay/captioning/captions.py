@@ -52,7 +52,7 @@ def caption_images(
         start: First words, which every caption continues.
         settings: How; those of the weights where it is not given.
         sampling: Draw captions instead of searching for the best.
-        judge: Order them by how well they fit the image; drawn captions stay as they were drawn.
+        judge: Compare them with the image, and order them by how well they fit; drawn captions stay as they were drawn.
         reranker: Order them by consensus instead.
         on_progress: Called with the images that have captions, and all.
 
@@ -79,10 +79,12 @@ def caption_images(
         seen = _take(features, rows)
         images = model.encode_images(seen)
         own = caption_encoded(model, images, n, prefix=prefix, settings=settings, sampling=sampling, seed=seed)
+        if judge:
+            own = judge.compare(own, seen)
         if reranker:
             own = order_by_consensus(own, model.refine(images), reranker, settings)
         elif judge and not sampling:
-            own = judge.order(own, seen, settings.length_power)
+            own = judge.order(own, settings.length_power)
         captions += own
         if on_progress:
             on_progress(len(captions), len(features))

@@ -56,21 +56,24 @@ class CaptionJudge:
         self.matching = matching
         self._witness = Witness(matching.matcher, captioner)
 
-    def order(
-        self, captions: Sequence[Sequence[Caption]], features: ImageFeatures, power: float
-    ) -> list[list[Caption]]:
-        """The captions of images with these features, those that fit best first; each with its cosine (`match`)."""
+    def compare(self, captions: Sequence[Sequence[Caption]], features: ImageFeatures) -> list[list[Caption]]:
+        """The captions of images with these features, each with its cosine (`match`), in the same order."""
         vectors = self._witness.see(features)
         sentences = list(dict.fromkeys(caption.text for own in captions for caption in own))
         places = {sentence: place for place, sentence in enumerate(sentences)}
         texts = self._witness.read(sentences)
-        ordered = []
-        for vector, own in zip(vectors, captions, strict=True):
-            cosines = texts[[places[caption.text] for caption in own]] @ vector
-            matched = [replace(caption, match=float(cosine)) for caption, cosine in zip(own, cosines, strict=True)]
-            merits = score_captions(matched, power, self.matching.weight)
-            ordered.append([matched[place] for place in np.argsort(-merits, kind="stable")])
-        return ordered
+        return [
+            [replace(caption, match=float(texts[places[caption.text]] @ vector)) for caption in own]
+            for vector, own in zip(vectors, captions, strict=True)
+        ]
+
+    def order(self, captions: Sequence[Sequence[Caption]], power: float) -> list[list[Caption]]:
+        """Compared captions, those that fit best first."""
+        merits = (score_captions(own, power, self.matching.weight) for own in captions)
+        return [
+            [own[place] for place in np.argsort(-each, kind="stable")]
+            for own, each in zip(captions, merits, strict=True)
+        ]
 
 
 def score_captions(captions: Sequence[Caption], power: float, weight: float) -> NDArray[np.float64]:

@@ -42,8 +42,8 @@ def likelihood_per_word(caption: Caption) -> float:
 
 
 def judge(caption: Caption, doubt: Doubt | None) -> Caption:
-    """A caption with how sure its model may be of it; as it is where nothing has been measured."""
-    if doubt is None:
+    """A caption with how sure its model may be of it; as it is where that has not been measured."""
+    if doubt is None or (doubt.matcher and caption.match is None):
         return caption
     confidence = float(doubt.probability(likelihood_per_word(caption), len(caption.words), caption.match or 0.0))
     return replace(caption, confidence=confidence, is_unsure=doubt.doubts(confidence))

@@ -102,4 +102,17 @@ def alignment_scoring() -> str:
     return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.alignment")
 
 
-TABLES = (alignment, alignment_ablations, grounding, region_captions, magnitudes, alignment_scoring)
+def presence() -> str:
+    found = result("presence")["steps"][0]
+    rows: list[list[object]] = [
+        [name, *(f"{row[key]:.1f} %" for key in ("kept of right", "kept of wrong", "expected calibration error"))]
+        for name, row in found["figures"].items()
+    ]
+    header = ["dev photos", "phrases of the photo with a box", "phrases of others with a box", "calibration error"]
+    return (
+        f"{table(header, rows)}\nPhrases of others are such as nobody said of the photo; some of them show there all "
+        f"the same. Chosen on {found['data']}/{found['split']} by `seesay tune dvsa --only presence`.\n"
+    )
+
+
+TABLES = (alignment, alignment_ablations, grounding, region_captions, magnitudes, alignment_scoring, presence)
