@@ -6,7 +6,6 @@ of some kind, and a folder with a library of three photos; what it is given to r
 """
 
 import gc
-import io
 import json
 import os
 import re
@@ -25,7 +24,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import typer.main
 
@@ -134,18 +133,16 @@ class Attacks:
                 os.environ["PYTHONPATH"] = os.pathsep.join(path or "." for path in sys.path)
                 line = [sys.executable, "-m", "benchmarks.reliability.attacked", *case.arguments]
                 os.execv(sys.executable, [os.fsencode(word) for word in line])
-            encoding = terminal.get("PYTHONIOENCODING", "utf-8")
-            sys.stdin = io.StringIO("")
-            sys.stdout = open(1, "w", encoding=encoding, closefd=False)  # noqa: SIM115
-            sys.stderr = open(2, "w", encoding=encoding, errors="backslashreplace", closefd=False)  # noqa: SIM115
+            sys.stdin, sys.stdout, sys.stderr = _streams(terminal.get("PYTHONIOENCODING", "utf-8"))
             known = set(sys.modules)
             code = _call(case.arguments)
             self.imported.write_text(json.dumps([name for name in sys.modules if name not in known]))
-            sys.stdout.flush()
         except BaseException:
             with suppress(BaseException):
                 traceback.print_exc()
         finally:
+            with suppress(BaseException):
+                sys.stdout.flush()
             os._exit(code)
 
     def _import_alike(self) -> None:
@@ -185,6 +182,15 @@ class Attacks:
         shutil.rmtree(self.work, ignore_errors=True)
         shutil.copytree(self.kept, self.work)
         self.work_before = fingerprint(self.work)
+
+
+def _streams(encoding: str) -> tuple[TextIO, TextIO, TextIO]:
+    """Streams as Python opens them."""
+    return (
+        open(0, encoding=encoding, closefd=False),
+        open(1, "w", encoding=encoding, closefd=False),
+        open(2, "w", buffering=1, encoding=encoding, errors="backslashreplace", closefd=False),
+    )
 
 
 def _wait(child: int, seconds: float) -> tuple[int | None, int]:

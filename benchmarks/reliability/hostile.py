@@ -6,6 +6,7 @@ traceback, an exit code other than 0, 1 and 2, more than ten seconds of a core o
 gigabytes, a changed input file, a connection, or characters that steer a terminal.
 
 Stopped, or after `--minutes`, the same command goes on where it was: what is done stands in a file beside the record.
+With `--again` it runs again what has failed, and the record says how many lines were mended.
 """
 
 import json
@@ -19,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.recording import parse_arguments, record
-from benchmarks.reliability.attacked import SECONDS, Attacks, Outcome
+from benchmarks.reliability.attacked import SECONDS, Attacks
 from benchmarks.reliability.inputs import prepare
-from benchmarks.reliability.lines import in_turn, list_cases
+from benchmarks.reliability.lines import Case, in_turn, list_cases
 from seesay.system.names import printable
 
 FRESH = 50  # every so manieth case runs in a process of its own from the start
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, help="only so many, of all commands in turn")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of a core, that a case may take")
     parser.add_argument("--whole", action="store_true", help="with the shipped weights, so that models run")
+    parser.add_argument("--again", action="store_true", help="run again what has failed, after it was mended")
     arguments = parse_arguments(parser, "hostile")
     prepare()
     until = time.monotonic() + 60 * arguments.minutes
@@ -44,33 +46,41 @@ def main() -> None:
         random.Random(arguments.seed).shuffle(cases)
         cases = in_turn(cases)[: arguments.cases]
         rows = [json.loads(line) for line in done_file.read_text().splitlines()] if done_file.exists() else []
+        numbers = [n for n, row in enumerate(rows) if row["fault"]] if arguments.again else range(len(rows), len(cases))
         with done_file.open("a") as log:
-            for number, case in enumerate(cases[len(rows) :], len(rows)):
+            for number in numbers:
                 if time.monotonic() > until:
                     break
-                # No process can be given a NUL by a shell.
-                fresh = number % FRESH == FRESH - 1 and not any("\0" in word for word in case.arguments)
-                rows.append(_row(attacks, attacks.run(case, fresh=fresh), fresh))
-                log.write(json.dumps(rows[-1]) + "\n")
-                log.flush()
-                if rows[-1]["fault"]:
-                    print(json.dumps(rows[-1])[:400], flush=True)
+                row = _run(attacks, cases[number], number)
+                if row["fault"]:
+                    print(json.dumps(row)[:400], flush=True)
+                if arguments.again:
+                    rows[number] = row | {"mended": rows[number]["fault"]}
+                else:
+                    rows.append(row)
+                    log.write(json.dumps(row) + "\n")
+                    log.flush()
+    if arguments.again:
+        done_file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     _record(arguments, len(cases), rows)
-    if len(rows) == len(cases):
+    if len(rows) == len(cases) and not any(row["fault"] for row in rows):
         done_file.unlink()
 
 
-def _row(attacks: Attacks, found: Outcome, fresh: bool) -> dict[str, Any]:
-    line = shlex.join(word[:200] for word in found.case.arguments) if found.fault else ""
+def _run(attacks: Attacks, case: Case, number: int) -> dict[str, Any]:
+    # No process can be given a NUL by a shell.
+    fresh = number % FRESH == FRESH - 1 and not any("\0" in word for word in case.arguments)
+    found = attacks.run(case, fresh=fresh)
+    line = shlex.join(word[:200] for word in case.arguments) if found.fault else ""
     return {
-        "command": found.case.command, "parameter": found.case.parameter, "fresh": fresh,
-        "seconds": round(found.seconds, 2), "code": found.code, "fault": found.fault,
-        "line": printable(attacks.shorten(line)),
+        "command": case.command, "parameter": case.parameter, "fresh": fresh, "seconds": round(found.seconds, 2),
+        "code": found.code, "fault": found.fault, "line": printable(attacks.shorten(line)),
     }  # fmt: skip
 
 
 def _record(arguments: Namespace, n_cases: int, rows: list[dict[str, Any]]) -> None:
     faults = [row for row in rows if row["fault"]]
+    mended = Counter(str(row["mended"]).partition(":")[0] for row in rows if "mended" in row and not row["fault"])
     n_fresh = sum(row["fresh"] for row in rows)
     record(
         arguments, ("typer", "pillow"),
@@ -78,7 +88,8 @@ def _record(arguments: Namespace, n_cases: int, rows: list[dict[str, Any]]) -> N
         n_cases=n_cases, n_run=len(rows), n_forked=len(rows) - n_fresh, n_fresh=n_fresh,
         minutes=round(sum(row["seconds"] for row in rows) / 60, 1), n_commands=len({row["command"] for row in rows}),
         codes=dict(sorted(Counter(str(row["code"]) for row in rows).items())),
-        faults=dict(Counter(str(row["fault"]).partition(":")[0] for row in faults)), failing=faults,
+        faults=dict(Counter(str(row["fault"]).partition(":")[0] for row in faults)), mended=dict(mended),
+        failing=faults,
     )  # fmt: skip
 
 
