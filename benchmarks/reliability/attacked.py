@@ -243,8 +243,7 @@ def steering(text: str, *, coloured: bool) -> str:
 def is_changed(case: Case, before: dict[str, str], after: dict[str, str]) -> bool:
     """Whether a case has changed an input; a library may be begun in any folder that is named for it."""
     if case.parameter == "library":
-        files = {name for name in before if Path(os.fsdecode(bytes.fromhex(name))).is_file()}
-        return any(before[name] != after.get(name) for name in files)
+        return any(after.get(name) != digest for name, digest in before.items() if not digest.startswith("d"))
     return after != before
 
 

@@ -24,7 +24,7 @@ def hostile_lines() -> str:
         ["sequences that steer the terminal", faults.get("steers the terminal", 0)],
     ]
     note = (
-        f"{found['n_forked']:,} lines ran in forks of a process that had imported the commands, {found['n_fresh']:,} in "
+        f"{found['n_forked']:,} lines ran in forks of a process that had imported commands, {found['n_fresh']:,} in "
         f"fresh processes; {found['minutes']:.0f} minutes, seed {found['seed']}."
     )
     if found["mended"]:
