@@ -144,7 +144,7 @@ def main() -> None:
         if arguments.folder is None:
             make_photos(photos, arguments.photos)
         finish(photos, library, workers=0)
-        make_photos(more, int(arguments.arrivals * arguments.minutes) + 1)
+        make_photos(more, int(arguments.arrivals * arguments.minutes) + 1, seed=1)  # none is a copy of those
         arriving.mkdir()
         line = [sys.executable, "-m", "seesay", "serve", str(arriving), "--library", str(library), "--port", "0"]
         server = subprocess.Popen([*line, "--every", "30"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
