@@ -46,7 +46,7 @@ TERMINALS: tuple[dict[str, str], ...] = (
 
 _COLOURS = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]|\r")  # and progress bars
 _CONNECTIONS = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo", "socket.gethostbyname")
-_STAYS_OUT = ("ray", "spacy", "thinc")  # begin threads, or take more memory than all the rest
+_STAYS_OUT = ("ray", "spacy", "thinc", "torch")  # begin threads, or take more memory than all the rest
 
 
 class Outcome(NamedTuple):

@@ -21,8 +21,8 @@ from typing import Any
 
 from benchmarks.recording import parse_arguments, record
 from benchmarks.reliability.attacked import SECONDS, Attacks
-from benchmarks.reliability.inputs import prepare
-from benchmarks.reliability.lines import Case, in_turn, list_cases
+from benchmarks.reliability.inputs import prepare, prepare_learning
+from benchmarks.reliability.lines import LEARNING, Case, in_turn, list_cases
 from seesay.system.names import printable
 
 FRESH = 50  # every so manieth case runs in a process of its own from the start
@@ -45,26 +45,27 @@ def main() -> None:
         cases = list_cases(attacks.inputs, attacks.given, whole=arguments.whole)
         random.Random(arguments.seed).shuffle(cases)
         cases = in_turn(cases)[: arguments.cases]
-        rows = [json.loads(line) for line in done_file.read_text().splitlines()] if done_file.exists() else []
-        numbers = [n for n, row in enumerate(rows) if row["fault"]] if arguments.again else range(len(rows), len(cases))
-        with done_file.open("a") as log:
-            for number in numbers:
-                if time.monotonic() > until:
-                    break
-                row = _run(attacks, cases[number], number)
-                if row["fault"]:
-                    print(json.dumps(row)[:400], flush=True)
-                if arguments.again:
-                    rows[number] = row | {"mended": rows[number]["fault"]}
-                else:
-                    rows.append(row)
-                    log.write(json.dumps(row) + "\n")
-                    log.flush()
-    if arguments.again:
-        done_file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    _record(arguments, len(cases), rows)
-    if len(rows) == len(cases) and not any(row["fault"] for row in rows):
-        done_file.unlink()
+        rows = {row["number"]: row for row in map(json.loads, _lines(done_file))}
+        failed = [number for number, row in rows.items() if row["fault"]]
+        waiting = failed if arguments.again else [number for number in range(len(cases)) if number not in rows]
+        for number in sorted(waiting, key=lambda number: (cases[number].arguments[0] in LEARNING, number)):
+            if time.monotonic() > until:
+                break
+            if cases[number].arguments[0] in LEARNING:
+                prepare_learning()
+            row = _run(attacks, cases[number], number)
+            if row["fault"]:
+                print(json.dumps(row)[:400], flush=True)
+            rows[number] = row | ({"mended": rows[number]["fault"]} if arguments.again else {})
+            with done_file.open("a") as log:
+                log.write(json.dumps(rows[number]) + "\n")
+    _record(arguments, len(cases), [rows[number] for number in sorted(rows)])
+    if len(rows) == len(cases) and not any(row["fault"] for row in rows.values()):
+        done_file.unlink(missing_ok=True)
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text().splitlines() if file.exists() else []
 
 
 def _run(attacks: Attacks, case: Case, number: int) -> dict[str, Any]:
@@ -73,8 +74,9 @@ def _run(attacks: Attacks, case: Case, number: int) -> dict[str, Any]:
     found = attacks.run(case, fresh=fresh)
     line = shlex.join(word[:200] for word in case.arguments) if found.fault else ""
     return {
-        "command": case.command, "parameter": case.parameter, "fresh": fresh, "seconds": round(found.seconds, 2),
-        "code": found.code, "fault": found.fault, "line": printable(attacks.shorten(line)),
+        "number": number, "command": case.command, "parameter": case.parameter, "fresh": fresh,
+        "seconds": round(found.seconds, 2), "code": found.code, "fault": found.fault,
+        "line": printable(attacks.shorten(line)),
     }  # fmt: skip
 
 

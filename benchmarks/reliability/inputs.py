@@ -105,14 +105,18 @@ def fingerprint(folder: Path) -> dict[str, str]:
 
 def prepare() -> None:
     """Import what commands import, once for all children."""
-    import seesay.cli.main
-    import seesay.evaluation.tasks
-    import seesay.export.exporting
-    import seesay.grounding.magnitudes
+    import seesay.cli.commands
     import seesay.library.library
-    import seesay.models.pretrained
-    import seesay.training.finishing.steps
-    import seesay.training.run
     import seesay.verbs.captions
     import seesay.verbs.grounding
     import seesay.web.server  # noqa: F401
+
+
+def prepare_learning() -> None:
+    """Import what commands import that learn and measure."""
+    import seesay.evaluation.tasks
+    import seesay.export.exporting
+    import seesay.grounding.magnitudes
+    import seesay.models.pretrained
+    import seesay.training.finishing.steps
+    import seesay.training.run  # noqa: F401

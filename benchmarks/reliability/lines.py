@@ -10,6 +10,8 @@ from benchmarks.reliability.inputs import FLOATS, INTEGERS, TEXTS, list_paths
 NOWHERE = "no-such-weights"
 SLOW = ("demo",)
 """Commands that compute whatever they are given: only in a whole run."""
+LEARNING = ("evaluate", "export", "features", "magnitudes", "train", "tune")
+"""Commands that import torch, beside which every fork takes longer: they run last."""
 
 _NUMBERS = ("N", "T", "SCORE", "SECONDS", "PIXELS")  # what options call their values
 

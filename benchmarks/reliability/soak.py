@@ -7,6 +7,7 @@ rest is the least in each fifteenth of the time: what is left when a request or 
 `--arrivals 0 -o soak_still.json`: requests alone. `--clients 0 -o soak_arrivals.json`: new photos alone.
 """
 
+import atexit
 import json
 import os
 import random
@@ -148,6 +149,7 @@ def main() -> None:
         arriving.mkdir()
         line = [sys.executable, "-m", "seesay", "serve", str(arriving), "--library", str(library), "--port", "0"]
         server = subprocess.Popen([*line, "--every", "30"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        atexit.register(server.kill)  # whatever happens here
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         before = json.loads(ask(address, "/api/status"))
