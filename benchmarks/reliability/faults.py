@@ -49,6 +49,10 @@ def _seesay(*arguments: object) -> tuple[int, str]:
     return ended.returncode, ended.stdout + ended.stderr
 
 
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 class Rounds:
     """Rounds of all kinds; what they are compared with is made when it is first needed."""
 
@@ -97,10 +101,10 @@ class Rounds:
         scenario, place = self.scenarios[name], self.disk / f"place-{dice.randrange(10**9)}"
         scenario.prepare(place)
         ballast = self.disk / "ballast"
-        used = sum(path.stat().st_size for path in (self.root / f"undisturbed-{name}").rglob("*") if path.is_file())
+        needed = max(4096, _size(self.root / f"undisturbed-{name}") - _size(place))
         free = os.statvfs(self.disk).f_bavail * os.statvfs(self.disk).f_frsize
         with ballast.open("wb") as file:
-            file.write(bytes(max(0, free - dice.randrange(4096, max(8192, used)))))
+            file.write(bytes(max(0, free - dice.randrange(needed))))
         code, told = scenario.run_for(place, seconds)
         ballast.unlink()
         found = {"kind": f"full disk {name}", "code_when_full": code, "told": told.strip().splitlines()[-2:]}
