@@ -2,7 +2,7 @@
 
 kill     the process is killed up to three times, at any moment of its time (`benchmarks.reliability.scenarios`)
 disk     the disk has little room, and gets more: `--disk DIR` names a small file system, such as one made by
-         `mount -t tmpfs -o size=40m tmpfs DIR`
+         `mount -t tmpfs -o size=400m tmpfs DIR`
 damage   the file of a finished library is cut, or bytes of it are changed; `seesay library repair` or `rebuild`
 changes  photos are changed, added, renamed and removed while they are indexed
 
@@ -49,6 +49,10 @@ def _seesay(*arguments: object) -> tuple[int, str]:
     return ended.returncode, ended.stdout + ended.stderr
 
 
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 class Rounds:
     """Rounds of all kinds; what they are compared with is made when it is first needed."""
 
@@ -93,19 +97,20 @@ class Rounds:
     def fill(self, name: str, dice: random.Random) -> dict[str, Any]:
         """Run it on a disk with little room, then make room and let it finish."""
         assert self.disk is not None
-        expected, _ = self.undisturbed(name)
+        expected, seconds = self.undisturbed(name)
         scenario, place = self.scenarios[name], self.disk / f"place-{dice.randrange(10**9)}"
         scenario.prepare(place)
         ballast = self.disk / "ballast"
-        used = sum(path.stat().st_size for path in (self.root / f"undisturbed-{name}").rglob("*") if path.is_file())
+        needed = max(4096, _size(self.root / f"undisturbed-{name}") - _size(place))
         free = os.statvfs(self.disk).f_bavail * os.statvfs(self.disk).f_frsize
         with ballast.open("wb") as file:
-            file.write(bytes(max(0, free - dice.randrange(4096, max(8192, used)))))
-        code, told = scenario.finish(place)
+            file.write(bytes(max(0, free - dice.randrange(needed))))
+        code, told = scenario.run_for(place, seconds)
         ballast.unlink()
         found = {"kind": f"full disk {name}", "code_when_full": code, "told": told.strip().splitlines()[-2:]}
         found |= self._judge(scenario, place, expected, told)
-        shutil.rmtree(place)
+        for path in self.disk.glob(f"{place.name}*"):
+            shutil.rmtree(path)
         return found
 
     def damage(self, dice: random.Random) -> dict[str, Any]:

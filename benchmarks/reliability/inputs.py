@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import socket
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -91,27 +92,31 @@ def list_paths(folder: Path) -> list[str]:
 
 
 def fingerprint(folder: Path) -> dict[str, str]:
-    """Of all names below a folder: their kind, size, time and content."""
+    """Of all names below a folder: their kind, as `ls` shows it, then a digest of size, time and content."""
     found = {}
     for path in sorted(folder.rglob("*")):
         status = path.lstat()
         digest = hashlib.sha256(repr((status.st_mode, status.st_size, status.st_mtime_ns)).encode())
         if path.is_file() and not path.is_symlink() and status.st_size < 2**20:
             digest.update(path.read_bytes())
-        found[os.fsencode(path).hex()] = digest.hexdigest()
+        found[os.fsencode(path).hex()] = stat.filemode(status.st_mode)[0] + digest.hexdigest()
     return found
 
 
 def prepare() -> None:
     """Import what commands import, once for all children."""
-    import seesay.cli.main
-    import seesay.evaluation.tasks
-    import seesay.export.exporting
-    import seesay.grounding.magnitudes
+    import seesay.cli.commands
     import seesay.library.library
-    import seesay.models.pretrained
-    import seesay.training.finishing.steps
-    import seesay.training.run
     import seesay.verbs.captions
     import seesay.verbs.grounding
     import seesay.web.server  # noqa: F401
+
+
+def prepare_learning() -> None:
+    """Import what commands import that learn and measure."""
+    import seesay.evaluation.tasks
+    import seesay.export.exporting
+    import seesay.grounding.magnitudes
+    import seesay.models.pretrained
+    import seesay.training.finishing.steps
+    import seesay.training.run  # noqa: F401

@@ -102,6 +102,18 @@ class Scenario:
             threading.Thread(target=self.bother, args=(address,), daemon=True).start()
         return started
 
+    def run_for(self, place: Path, seconds: float) -> tuple[int, str]:
+        """What will be interrupted, until its end; a server, which has none, is asked to end after some seconds."""
+        if self.bother is None:
+            return self.finish(place)
+        started = self.start(place)
+        try:
+            told = started.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            started.terminate()
+            told = started.communicate()
+        return started.returncode, "".join(told)
+
     def finish(self, place: Path) -> tuple[int, str]:
         ended = subprocess.run(
             [sys.executable, *self.line(place)], capture_output=True, text=True, errors="replace", check=False

@@ -1,9 +1,13 @@
 """An hour of the server: clients that search, look and upload while photos are indexed. Errors, memory, latencies.
 
 The clients keep to a rate, so that the hour is one of use and not of load. The record has the errors, the latencies of
-each kind of request, and the slope of the server's memory with its standard error, from the first third on.
+each kind of request, and the slope of the server's memory with its standard error, from the first third on. Memory at
+rest is the least in each fifteenth of the time: what is left when a request or a photo has been answered for.
+
+`--arrivals 0 -o soak_still.json`: requests alone. `--clients 0 -o soak_arrivals.json`: new photos alone.
 """
 
+import atexit
 import json
 import os
 import random
@@ -105,10 +109,18 @@ def describe(points: list[tuple[float, float]]) -> dict[str, float]:
             "standard_error": round(doubt, 4)}  # fmt: skip
 
 
+def at_rest(points: list[tuple[float, float]], n: int = 15) -> list[tuple[float, float]]:
+    """The least memory in each of `n` parts of the time."""
+    size = max(1, len(points) // n)
+    return [min(points[start : start + size], key=lambda point: point[1]) for start in range(0, len(points), size)]
+
+
 def summarise(took: dict[str, list[float]]) -> dict[str, dict[str, float]]:
     """The latencies of each kind of request."""
     found = {}
     for kind, values in took.items():
+        if not values:
+            continue
         cuts = statistics.quantiles(values, n=100) if len(values) > 1 else values * 99
         found[kind] = {"n": len(values), **{f"p{p}_ms": round(1000 * cuts[p - 1], 1) for p in (50, 95, 99)}}
     return found
@@ -123,7 +135,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--rate", type=float, default=4.0, help="requests a second, of all clients together")
     parser.add_argument("--arrivals", type=float, default=6.0, help="photos a minute that come in to be indexed")
-    arguments = parse_arguments(parser, "soak")  # -o soak_still.json --arrivals 0: without new photos
+    arguments = parse_arguments(parser, "soak")
     points: list[tuple[float, float]] = []
     own: list[tuple[float, float]] = []
     loads = []
@@ -133,10 +145,11 @@ def main() -> None:
         if arguments.folder is None:
             make_photos(photos, arguments.photos)
         finish(photos, library, workers=0)
-        make_photos(more, int(arguments.arrivals * arguments.minutes) + 1)
+        make_photos(more, int(arguments.arrivals * arguments.minutes) + 1, seed=1)  # none is a copy of those
         arriving.mkdir()
         line = [sys.executable, "-m", "seesay", "serve", str(arriving), "--library", str(library), "--port", "0"]
         server = subprocess.Popen([*line, "--every", "30"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        atexit.register(server.kill)  # whatever happens here
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         before = json.loads(ask(address, "/api/status"))
@@ -169,11 +182,12 @@ def main() -> None:
         arguments, ("fastapi", "uvicorn", "onnxruntime"), minutes=arguments.minutes, n_photos=before["photos"],
         n_clients=arguments.clients, rate=arguments.rate, n_indexed_meanwhile=after["photos"] - before["photos"],
         n_requests=sum(map(len, took.values())) + len(errors), n_errors=len(errors), errors=errors[:20],
-        all_requests=summarise({"all": [second for values in took.values() for second in values]})["all"],
+        all_requests=summarise({"all": [second for values in took.values() for second in values]}).get("all"),
         latencies=summarise(took), tracebacks=told.count("Traceback"),
         server_cpu_share=round(busy / (60 * arguments.minutes), 3),
         mean_load_of_machine=round(statistics.fmean(loads), 2),
         memory_mb=describe(points), memory_without_files_mb=describe(own),
+        at_rest_mb=describe(at_rest(points)), at_rest_without_files_mb=describe(at_rest(own)),
         memory_by_minute=[[round(minute, 1), round(held, 1)] for minute, held in points[:: max(1, len(points) // 60)]],
     )  # fmt: skip
 

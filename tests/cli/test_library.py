@@ -81,6 +81,16 @@ def test_a_damaged_library_is_said_and_made_again(
     assert "red.png" in seesay("search", "a red picture", "-n", 1).out
 
 
+@pytest.mark.parametrize("wrong", [("--model", "no-such-weights"), ("no-such-folder",)])
+def test_a_rebuild_that_cannot_begin_leaves_a_damaged_library_where_it_is(
+    seesay: Call, own_library: Path, wrong: tuple[str, ...]
+) -> None:
+    own_library.mkdir(exist_ok=True)
+    (own_library / "library.db").write_bytes(b"rubbish" * 999)
+    assert seesay("library", "rebuild", *wrong).code == 2
+    assert [path.name for path in own_library.iterdir()] == ["library.db"]
+
+
 def test_another_library_by_option(seesay: Call, indexed: Path, tmp_path: Path) -> None:
     assert (
         seesay("library", "status", "--library", tmp_path / "another").out.splitlines()[1]

@@ -98,6 +98,8 @@ OTHER_VALUES = {
     "a folder that turns round": (("index", "loop"), "loop"),
     "a search that turns round": (("search", "dog", "loop"), "loop"),
     "forgetting what turns round": (("library", "forget", "loop"), "loop"),
+    "photos of the whole machine": (("index", "/"), "whole machine"),
+    "features of the whole machine": (("features", "/"), "holds no captioned collection"),
     "a pattern that is none": (("index", ".", "--exclude", "["), "no pattern"),
 }  # fmt: skip
 

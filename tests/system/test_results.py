@@ -37,6 +37,13 @@ def test_photos_of_a_folder_that_is_read_stay_and_other_names_there_are_free(pho
     check_result(photo.parent / "result.png", inputs=[photo.parent])
 
 
+def test_an_empty_file_is_a_file_of_the_users(tmp_path: Path) -> None:
+    (tmp_path / "empty.png").touch()
+    with pytest.raises(SeesayError, match="seesay has not made it"):
+        check_result(tmp_path / "empty.png")
+    check_result(tmp_path / "empty.png", overwrite=True)
+
+
 def test_a_file_of_the_users_needs_to_be_given_up(photo: Path) -> None:
     with pytest.raises(SeesayError, match="seesay has not made it") as refused:
         check_result(photo)

@@ -54,7 +54,7 @@ def check_result(path: Path, *, inputs: Iterable[Path | str] = (), overwrite: bo
     if not stat.S_ISREG(status.st_mode):
         kind = next((name for test, name in _KINDS if test(status.st_mode)), "no regular file")
         raise SeesayError(f"cannot write {path}: it is {kind}", allowed="a free name, or an earlier result")
-    if status.st_size and not overwrite and not is_result(path):
+    if not overwrite and not is_result(path):
         raise SeesayError(f"{path} is there already, and seesay has not made it", hint="another name, or --overwrite")
 
 

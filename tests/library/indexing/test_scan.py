@@ -133,6 +133,12 @@ def test_a_folder_that_is_not_there_is_said(root: Path) -> None:
         scan(Folder(root / "absent"))
 
 
+def test_the_whole_machine_is_no_folder_of_photos(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "scandir", lambda place: pytest.fail("it was listed"))
+    with pytest.raises(SeesayError, match="/ is the whole machine"):
+        scan(Folder(Path("/")))
+
+
 def test_scanning_writes_nothing(root: Path) -> None:
     before = sorted((path, path.lstat().st_mtime_ns) for path in root.rglob("*"))
     scan(Folder(root))

@@ -9,6 +9,7 @@ import pytest
 
 from seesay.errors import SeesayError
 from seesay.library.stores.database import Database, set_aside
+from seesay.library.stores.matrix import delete_matrix
 from seesay.library.stores.sqlite import SqliteStore
 from seesay.library.types import Counts, Filter
 
@@ -52,6 +53,27 @@ def test_a_damaged_file_is_said_with_the_command_that_helps(tmp_path: Path) -> N
 
 def test_nothing_is_set_aside_where_nothing_is(tmp_path: Path) -> None:
     assert set_aside(tmp_path) is None
+
+
+@pytest.mark.parametrize("name", ["matrix.json", "writer.lock", "writer.pid"])
+def test_a_library_is_not_begun_where_it_would_replace_a_file_of_the_users(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("my own")
+    with pytest.raises(SeesayError, match=rf"cannot begin .*: {name} is there, and is none of a library's"):
+        SqliteStore(tmp_path)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["my own"]
+
+
+def test_a_library_that_was_deleted_is_begun_again_among_its_other_files(tmp_path: Path) -> None:
+    with SqliteStore(tmp_path).writing():
+        (tmp_path / "matrix.json").write_text('{"epoch": "1", "ids": "matrix-0123456789ab.ids.npy"}')
+    (tmp_path / "library.db").unlink()
+    assert SqliteStore(tmp_path).counts() == Counts(0, 0, 0)
+
+
+def test_arrays_of_the_users_stay_beside_a_library(tmp_path: Path) -> None:
+    (tmp_path / "matrix-1.npy").write_bytes(b"my own")
+    delete_matrix(tmp_path)
+    assert (tmp_path / "matrix-1.npy").read_bytes() == b"my own"
 
 
 def test_a_place_where_no_library_can_be_is_said(tmp_path: Path) -> None:

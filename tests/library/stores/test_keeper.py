@@ -149,15 +149,15 @@ def test_where_nothing_can_be_written_search_works_from_memory(
 def test_what_killed_writers_left_is_removed_in_time(
     store: SqliteStore, put: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (store.folder / "matrix-0123.rows.npy").write_bytes(b"nobody names me")
-    (store.folder / ".matrix-0123.rows.npy.xyz.partial").write_bytes(b"somebody may still be writing me")
+    (store.folder / "matrix-0123456789ab.rows.npy").write_bytes(b"nobody names me")
+    (store.folder / ".matrix-0123456789ab.rows.npy.xyz.partial").write_bytes(b"somebody may still be writing me")
     put(AXES)
     found(store)
-    assert "matrix-0123.rows.npy" not in files(store)
-    assert ".matrix-0123.rows.npy.xyz.partial" in files(store)
+    assert "matrix-0123456789ab.rows.npy" not in files(store)
+    assert ".matrix-0123456789ab.rows.npy.xyz.partial" in files(store)
     monkeypatch.setattr(matrix, "_ABANDONED", -1)
     MatrixKeeper(store._database).write()
-    assert ".matrix-0123.rows.npy.xyz.partial" not in files(store)
+    assert ".matrix-0123456789ab.rows.npy.xyz.partial" not in files(store)
 
 
 def test_an_empty_library_has_an_empty_matrix(store: SqliteStore) -> None:
@@ -253,13 +253,13 @@ def test_a_filter_that_few_pass_is_answered_exactly(many: SqliteStore) -> None:
 def test_a_library_whose_matrix_an_older_release_wrote_is_opened_and_gets_codes(many: SqliteStore) -> None:
     with many._database.transaction() as connection:
         ((epoch,),) = connection.execute("SELECT value FROM about WHERE key = 'epoch'").fetchall()
-    np.save(many.folder / "matrix-old.ids.npy", np.arange(1, 601))
-    np.save(many.folder / "matrix-old.rows.npy", unit_rows(0, 600).astype(np.float32))
-    names = {"epoch": epoch, "ids": "matrix-old.ids.npy", "rows": "matrix-old.rows.npy"}
+    np.save(many.folder / "matrix-00000000000d.ids.npy", np.arange(1, 601))
+    np.save(many.folder / "matrix-00000000000d.rows.npy", unit_rows(0, 600).astype(np.float32))
+    names = {"epoch": epoch, "ids": "matrix-00000000000d.ids.npy", "rows": "matrix-00000000000d.rows.npy"}
     (many.folder / "matrix.json").write_text(json.dumps(names))
     check_exact(SqliteStore(many.folder))
     assert "codes" in about(many)
-    assert not list(many.folder.glob("matrix-old*"))
+    assert not list(many.folder.glob("matrix-00000000000d*"))
 
 
 @pytest.mark.parametrize("part", ["codes", "sums", "scheme", "ids"])

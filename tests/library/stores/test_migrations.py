@@ -73,6 +73,19 @@ def test_a_step_that_fails_leaves_the_library_as_it_was(
     assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
 
 
+def test_a_full_disk_in_the_middle_of_a_step_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = sqlite3.connect(tmp_path / "library.db", isolation_level=None)
+    migrate(connection, "library")
+    before = tables(connection)
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages + 2}")  # to SQLite that is a full disk
+    large = "CREATE TABLE faces (x); INSERT INTO faces VALUES (zeroblob(1000000))"
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, large))
+    with pytest.raises(sqlite3.OperationalError, match="disk is full"):
+        migrate(connection, "library")
+    assert tables(connection) == before
+
+
 def test_two_who_make_a_library_at_once_make_one(tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / "library.db", isolation_level=None, timeout=0)
 

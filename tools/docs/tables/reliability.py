@@ -23,24 +23,35 @@ def hostile_lines() -> str:
         ["connections", faults.get("connection", 0)],
         ["sequences that steer the terminal", faults.get("steers the terminal", 0)],
     ]
-    note = f"{found['minutes']:.0f} minutes, seed {found['seed']}."
+    note = (
+        f"{found['n_forked']:,} lines ran in forks of a process that had imported commands, {found['n_fresh']:,} in "
+        f"fresh processes; {found['minutes']:.0f} minutes, seed {found['seed']}."
+    )
+    if found["mended"]:
+        kinds = ", ".join(f"{kind} ({n})" for kind, n in found["mended"].items())
+        note += f" Failed at first, were mended, are held by tests, and ran again: {kinds}."
     text = table(["", ""], rows) + f"\n{note}"
     return dated(text, found, "python -m benchmarks.reliability.hostile")
 
 
 def fuzzed() -> str:
     found = result("fuzz")
+    targets = found["targets"]
+    busy = {name: sum(run.get("cpu_seconds", 0.0) for run in row["runs"]) / 60 for name, row in targets.items()}
     rows: list[list[object]] = [
-        [name, f"{row['cases']:,}", f"{row['seconds'] / 60:.1f}", row["crashes"], row["hangs"]]
-        for name, row in found["targets"].items()
+        [name, f"{row['cases']:,}", f"{busy[name]:.1f}", row["crashes"], row["hangs"]] for name, row in targets.items()
     ]
-    rows.append(
-        ["together", f"{found['cases']:,}", f"{sum(row['seconds'] for row in found['targets'].values()) / 60:.1f}",
-         found["crashes"], found["hangs"]]
-    )  # fmt: skip
-    mended = ", ".join(f"{each['target']} ({'; '.join(each['faults'])[:100]})" for each in found["mended"])
-    note = f"Found on the way, mended, and held by tests: {mended}." if mended else ""
-    text = table(["what is read", "cases", "minutes", "crashes", "hangs"], rows) + (f"\n{note}" if note else "")
+    rows.append(["together", f"{found['cases']:,}", f"{sum(busy.values()):.1f}", found["crashes"], found["hangs"]])
+    text = table(["what is read", "cases", "minutes of a core", "crashes", "hangs"], rows)
+    for again, what in ((False, "Found on the way, mended, and held by tests"), (True, "Run again without a fault")):
+        known = [each for each in found["mended"] if each.get("again", False) is again]
+        if known:
+            text += f"\n{what}: " + ", ".join(f"{each['target']} ({'; '.join(each['faults'])[:100]})" for each in known)
+            text += "."
+    runs = [run for row in targets.values() for run in row["runs"]]
+    uncounted = sum("cpu_seconds" not in run for run in runs)
+    if uncounted:
+        text += f"\n{len(runs)} runs; {uncounted} of them did not measure the time of a core, and add none."
     return dated(text, found, "python -m benchmarks.reliability.fuzz")
 
 

@@ -251,17 +251,21 @@ def rebuild(
         seesay library rebuild
         seesay library rebuild ~/Pictures --model vse
     """
-    from seesay.library.indexing.places import library_place
+    from seesay.catalogue.weights import find
+    from seesay.library.indexing.places import library_place, resolve_folder
     from seesay.library.library import Library
     from seesay.library.stores.database import recover
 
     place = library_place(library)
+    if model is not None:  # what cannot be done moves nothing out of the way
+        find(model)
+    folders = [resolve_folder(folder) for folder in folders or ()]
     if isinstance(place, Path) and (kept := recover(place)):
         typer.echo(f"seesay: the damaged library is kept as {kept}", err=True)
     failed = False
     with Library(library, model=model) as opened:
         with progress_when_needed("encoding again", quiet=False) as on_progress:
-            reports = opened.rebuild(folders or (), workers=workers, on_progress=on_progress)
+            reports = opened.rebuild(folders, workers=workers, on_progress=on_progress)
         for folder, done in reports.items():
             typer.echo(f"{printable(folder)}: {describe(done)}")
             complain(done)

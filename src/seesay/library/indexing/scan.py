@@ -45,7 +45,8 @@ def scan(folder: Folder, below: Path | None = None) -> Listing:
         below: The part to look at, by default the whole.
 
     Raises:
-        SeesayError: The folder does not exist or cannot be listed, or the part is one that is left out.
+        SeesayError: The folder does not exist, cannot be listed or is the whole machine, or the part is one that is
+            left out.
 
     Example:
         >>> import tempfile
@@ -60,6 +61,8 @@ def scan(folder: Folder, below: Path | None = None) -> Listing:
         return _scan_storage(folder, start)
     if not start.is_dir():
         raise SeesayError(f"there is no folder {start}", hint=f"if it is gone for good: seesay library forget {start}")
+    if start == Path("/"):  # typed by mistake: an empty variable before a slash
+        raise SeesayError("/ is the whole machine, and no folder of photos", hint="name the folders that hold photos")
     root = os.fsencode(folder.path)
     listing = Listing()
     seen: set[tuple[int, int]] = set()

@@ -1,6 +1,7 @@
 """The library's SQLite file: a connection per thread, transactions, and errors that say what to do."""
 
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -11,10 +12,13 @@ from typing import Any
 from seesay.errors import SeesayError
 from seesay.library.stores.address import check_folder
 from seesay.library.stores.migrations import migrate
+from seesay.system.reading import read_regular
 
 FILE = "library.db"
 _PATIENCE = 30.0  # seconds that a writer waits for another one's batch
 
+_FILES = {"matrix.json": rb'\{"epoch": .*', "writer.lock": rb"\d*\s*", "writer.pid": rb"\d*"}
+"""What else a library writes, and what stands in it where a library was here before."""
 _ELSEWHERE = "choose another place by SEESAY_LIBRARY"
 _MEANINGS = {
     "FULL": ("cannot be written: the disk is full", "make room; the same command goes on where it was"),
@@ -44,6 +48,7 @@ class Database:
 
     def __init__(self, folder: Path) -> None:
         self.folder = check_folder(folder)
+        _refuse_others_files(folder)
         self._own = threading.local()
         self._connections: list[sqlite3.Connection] = []
         try:
@@ -118,6 +123,28 @@ class Database:
             connection.close()
         self._connections.clear()
         self._own = threading.local()
+
+
+def _refuse_others_files(folder: Path) -> None:
+    """See to it that a library which is begun in a folder replaces nothing there.
+
+    Raises:
+        SeesayError: A file has a name that the library will use, and is none of a library's.
+    """
+    if any(folder.glob(f"{FILE}*")):  # here is a library, or one that was set aside
+        return
+    for name, own in _FILES.items():
+        if not os.path.lexists(folder / name):
+            continue
+        try:
+            found = read_regular(folder / name, at_most=4096)
+        except OSError:  # too large, a folder or a device
+            found = b"?"
+        if not re.fullmatch(own, found):
+            raise SeesayError(
+                f"cannot begin a library in {str(folder)!r}: {name} is there, and is none of a library's",
+                hint="choose a folder of its own",
+            )
 
 
 def _may_write(folder: Path) -> bool:

@@ -211,7 +211,7 @@ def delete_matrix(folder: Path) -> None:
 
 def _tidy(folder: Path, keep: set[str]) -> None:
     """Remove arrays that matrix.json does not name, and what killed writers left. Open maps of them stay readable."""
-    stale = [path for path in folder.glob("matrix-*.npy") if path.name not in keep]
+    stale = [path for path in folder.glob(f"matrix-{'[0-9a-f]' * 12}.*.npy") if path.name not in keep]
     for path in folder.glob(".matrix*.partial"):
         try:
             if time.time() - path.stat().st_mtime > _ABANDONED:

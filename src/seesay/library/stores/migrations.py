@@ -119,7 +119,7 @@ def migrate(connection: sqlite3.Connection, name: str) -> None:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        connection.rollback()  # which a full disk may have done already
         raise
 
 
