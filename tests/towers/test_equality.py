@@ -134,6 +134,16 @@ def test_an_added_model_answers_as_transformers_does(
         assert np.abs(own.encode_images(in_torch).numpy() - kept).max() < 1e-6
 
 
+def test_opening_a_graph_turns_no_weights_around(published: Publish, models_folder: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    add_model(published("clip"), "clip")
+    for path in (find("clip").folder / "texts.onnx", Model("clip").network.folder / "network.onnx"):
+        body = onnx.load(str(path), load_external_data=False).graph
+        matrices = {each.name for each in body.initializer if ".layers." in each.name and len(each.dims) > 1}
+        assert matrices
+        assert not [node for node in body.node if node.op_type == "Transpose" and node.input[0] in matrices]
+
+
 def test_a_cell_of_siglip_s_map_is_its_vector_where_there_is_one_place(published: Publish) -> None:
     found = look_at(published("siglip"))
     tower = build_tower(found.published, found.towers, found.view).network
