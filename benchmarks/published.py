@@ -61,12 +61,13 @@ def _model(family: str, captions: Sequence[str], folder: Path, real: bool, side:
         config = transformers.CLIPConfig(text_config=text, vision_config=vision, projection_dim=512 if real else 48)
         return transformers.CLIPModel(config)
     if family in ("siglip", "siglip2"):
-        raw = (unigram_tokenizer if family == "siglip" else gemma_tokenizer)(captions)
+        raw = (unigram_tokenizer if family == "siglip" else gemma_tokenizer)(captions, 8000 if real else 1500)
         raw.save(str(folder / "tokenizer.json"))
         pad = "</s>" if family == "siglip" else "<pad>"
         _write(folder / "tokenizer_config.json", {"pad_token": pad, "padding_side": "right", "model_max_length": 64})
         size = {"image_size": side, "patch_size": PATCH}
-        text = {**(BASE if real else TINY), "vocab_size": 32000 if real else raw.get_vocab_size()}
+        rows = 32_000 if family == "siglip" else 256_000
+        text = {**(BASE if real else TINY), "vocab_size": rows if real else raw.get_vocab_size()}
         text |= {"max_position_embeddings": 64, "projection_size": (BASE if real else TINY)["hidden_size"]}
         vision = {**(BASE if real else TINY), **size}
         return transformers.SiglipModel(transformers.SiglipConfig(text_config=text, vision_config=vision))
@@ -115,7 +116,7 @@ def clip_tokenizer(captions: Sequence[str], n: int) -> Any:
     return transformers.CLIPTokenizer(vocab=numbers, merges=[tuple(merge) for merge in found["merges"]])
 
 
-def unigram_tokenizer(captions: Sequence[str], n: int = 1000) -> Tokenizer:
+def unigram_tokenizer(captions: Sequence[str], n: int) -> Tokenizer:
     """SigLIP's, as its tokenizer.json has it: small letters, no punctuation, unigrams, an end token."""
     made = Tokenizer(models.Unigram())
     punctuation = Regex(r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~]")
@@ -139,7 +140,7 @@ def unigram_tokenizer(captions: Sequence[str], n: int = 1000) -> Tokenizer:
     return made
 
 
-def gemma_tokenizer(captions: Sequence[str], n: int = 1500) -> Tokenizer:
+def gemma_tokenizer(captions: Sequence[str], n: int) -> Tokenizer:
     """Gemma's, with the bytes that it falls back on; it does not put text into small letters."""
     learner = Tokenizer(models.BPE())
     learner.normalizer = normalizers.Replace(" ", "▁")

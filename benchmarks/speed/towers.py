@@ -2,8 +2,8 @@
 
 Both look through the same architecture, CLIP ViT-B/32 at 256 pixels with random weights: rclip a stand-in in its own
 place and format (`benchmarks.speed.rclip`), seesay a folder that `transformers` has written and `seesay models add` has
-added. They take turns; a ratio is the median of the rounds' own ratios. Beside it, photos a second of the bare graph in
-ONNX Runtime and of `transformers` in torch, on one thread.
+added. They take turns; a ratio is the median of the rounds' own ratios, of time and of processors' time. Beside it,
+photos a second of the bare graph in ONNX Runtime and of `transformers` in torch, on one thread.
 
     SEESAY_DATA=… python -m benchmarks.speed.towers --rclip RCLIP/bin/rclip [--rounds 3] [--photos 80]
 """
@@ -20,7 +20,7 @@ import transformers
 
 from benchmarks.published import write_folder
 from benchmarks.recording import parse_arguments, record, seconds
-from benchmarks.speed.rclip import FOLDER, QUERY, compare, make_photos, make_stand_in, measured
+from benchmarks.speed.rclip import FOLDER, QUERY, Run, compare, make_photos, make_stand_in, measured
 from seesay import data
 from seesay.runtime.matching import Model
 from seesay.verbs.adding import add_model
@@ -63,7 +63,7 @@ def main() -> None:
         photos = place / "photos"
         make_photos(photos, arguments.photos)
         names = ("seesay index", "rclip index", "seesay query", "rclip query")
-        rounds: dict[str, list[tuple[float, int]]] = {name: [] for name in names}
+        rounds: dict[str, list[Run]] = {name: [] for name in names}
         for number in range(arguments.rounds):
             ours, theirs = {"SEESAY_LIBRARY": str(place / f"library {number}")}, place / f"rclip {number}"
             theirs.mkdir()

@@ -236,6 +236,8 @@ def test_a_preprocessor_that_asks_for_what_there_is_not(folder: Path, key: str, 
 def test_no_preprocessor(folder: Path) -> None:
     (folder / "preprocessor_config.json").unlink()
     refused(folder, "has no preprocessor_config.json")
+    (folder / "processor_config.json").write_text('{"image_processor": {"size": 64, "do_pad": true}}')
+    refused(folder, "processor_config.json: image_processor: do_pad is True")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")

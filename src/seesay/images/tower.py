@@ -19,9 +19,9 @@ from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone, Network, register_network
 from seesay.system.files import models_dir
 from seesay.towers.families import Towers, read_config
-from seesay.towers.folder import CONFIG, PREPROCESSOR, Published, open_published, read_object
+from seesay.towers.folder import CONFIG, Published, open_published, read_object
 from seesay.towers.pair import VisionGraph, open_run, run_vision
-from seesay.towers.views import View, read_view
+from seesay.towers.views import View, view_of
 from seesay.towers.vision import VisionTower
 
 GRAPH, ABOUT = "network.onnx", "network.json"
@@ -106,7 +106,7 @@ class Tower(Network):
         if graph := _find_graph(place):
             about = read_object(graph / ABOUT)
             return int(about["size"]), str(about["crop"])
-        view = _view(open_published(place))
+        view = view_of(open_published(place))
         return view.size, view.crop
 
     def build(self, weights: Path, size: int) -> Backbone:
@@ -118,7 +118,7 @@ class Tower(Network):
                 graph=open_graph(graph),
             )  # fmt: skip
         published = open_published(weights)
-        return build_tower(published, read_config(published.config, str(weights / CONFIG)), _view(published), size)
+        return build_tower(published, read_config(published.config, str(weights / CONFIG)), view_of(published), size)
 
 
 def find_tower(name: str | Path) -> Path:
@@ -150,7 +150,7 @@ def check_view(published: Published, towers: Towers, view: View) -> None:
     shape = towers.vision
     if view.size // shape.patch != shape.grid and not shape.layers.scales:  # DINOv2 takes any size
         raise SeesayError(
-            f"{published.folder / PREPROCESSOR} makes {view.size} pixels, the tower looks at "
+            f"the preprocessor of {published.folder} makes {view.size} pixels, the tower looks at "
             f"{shape.grid} patches of {shape.patch}",
             allowed=f"{shape.grid * shape.patch} pixels",
         )
@@ -203,13 +203,6 @@ def check_tensors(
             allowed=f"a {towers.family} whose files belong together",
         )
     return found
-
-
-def _view(published: Published) -> View:
-    config = published.json(PREPROCESSOR)
-    if config is None:
-        raise SeesayError(f"{published.folder} has no {PREPROCESSOR}, which says how an image is prepared")
-    return read_view(config, str(published.folder / PREPROCESSOR))
 
 
 def _find_graph(weights: Path) -> Path | None:

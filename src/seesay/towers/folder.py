@@ -2,7 +2,7 @@
 
 config.json               which towers they are
 model.safetensors         their tensors, or several such files with model.safetensors.index.json
-preprocessor_config.json  how an image is prepared
+preprocessor_config.json  how an image is prepared; newer releases of `transformers` say it in processor_config.json
 tokenizer.json            how a sentence becomes numbers; tokenizer_config.json says how rows are filled up
 """
 
@@ -20,6 +20,8 @@ CONFIG, WEIGHTS, TOKENIZER, PREPROCESSOR = (
     "config.json", "model.safetensors", "tokenizer.json", "preprocessor_config.json",
 )  # fmt: skip
 INDEX, TOKENIZER_CONFIG = f"{WEIGHTS}.index.json", "tokenizer_config.json"
+PROCESSOR, IMAGE_PROCESSOR = "processor_config.json", "image_processor"
+"""The file of all that prepares inputs, and its part that says how an image is."""
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 TYPES = ("F32", "F16", "BF16", "F64")
 """Numbers that a tensor may be of."""

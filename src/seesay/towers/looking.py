@@ -7,7 +7,6 @@ from seesay.errors import SeesayError
 from seesay.towers.families import Towers, read_config
 from seesay.towers.folder import (
     CONFIG,
-    PREPROCESSOR,
     TOKENIZER,
     TOKENIZER_CONFIG,
     WEIGHTS,
@@ -18,7 +17,7 @@ from seesay.towers.folder import (
 )
 from seesay.towers.pair import find_pair
 from seesay.towers.reading import RowRule, open_tokenizer, read_rule
-from seesay.towers.views import View, read_view
+from seesay.towers.views import View, view_of
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,7 @@ def look_at(folder: Path) -> Candidate:
     pair = find_pair(folder) if folder.is_dir() and not has_tensors(folder) else None
     published = Published(folder, read_object(folder / CONFIG), (), {}) if pair else open_published(folder)
     towers = read_config(published.config, str(folder / CONFIG))
-    asked = published.json(PREPROCESSOR)
-    if asked is None:
-        raise SeesayError(f"{folder} has no {PREPROCESSOR}, which says how an image is prepared")
-    view = read_view(asked, str(folder / PREPROCESSOR))
+    view = view_of(published)
     if towers.text is None:
         if pair:
             raise SeesayError(f"{folder} is a {towers.family} in ONNX, and reads no sentences", allowed=WEIGHTS)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seesay.errors import SeesayError
+from seesay.towers.folder import IMAGE_PROCESSOR, PREPROCESSOR, PROCESSOR, Published
 from seesay.towers.shapes import LARGEST_SIDE
 
 RESAMPLINGS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
@@ -30,6 +31,21 @@ class View:
     crop: str
     mean: Colour
     std: Colour
+
+
+def view_of(published: Published) -> View:
+    """The view that a folder describes, in a file of its own or in that of all that prepares inputs.
+
+    Raises:
+        SeesayError: No file describes it, or it asks for something that is not done here.
+    """
+    alone = published.json(PREPROCESSOR)
+    if alone is not None:
+        return read_view(alone, str(published.folder / PREPROCESSOR))
+    part = (published.json(PROCESSOR) or {}).get(IMAGE_PROCESSOR)
+    if not isinstance(part, Mapping):
+        raise SeesayError(f"{published.folder} has no {PREPROCESSOR}, which says how an image is prepared")
+    return read_view(part, f"{published.folder / PROCESSOR}: {IMAGE_PROCESSOR}")
 
 
 def read_view(config: Mapping[str, Any], origin: str) -> View:

@@ -22,11 +22,21 @@ def activate(x: Tensor, name: str) -> Tensor:
     return F.gelu(x, approximate="tanh" if name == "gelu_pytorch_tanh" else "none")
 
 
+class Linear(nn.Linear):
+    """As torch's, of all rows as one matrix: for that a graph has an operator that takes the weights as they lie.
+
+    Of more dimensions ONNX Runtime turns all weights around whenever it opens the graph.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.flatten(0, -2)).view(*x.shape[:-1], self.out_features)
+
+
 class Attention(nn.Module):
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(dim, dim) for _ in range(4))
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (Linear(dim, dim) for _ in range(4))
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         n, length, dim = x.shape
@@ -48,8 +58,8 @@ class FeedForward(nn.Module):
     def __init__(self, shape: LayersShape) -> None:
         super().__init__()
         self.shape = shape
-        self.fc1 = nn.Linear(shape.dim, shape.inner * (2 if shape.gated else 1))
-        self.fc2 = nn.Linear(shape.inner, shape.dim)
+        self.fc1 = Linear(shape.dim, shape.inner * (2 if shape.gated else 1))
+        self.fc2 = Linear(shape.inner, shape.dim)
 
     def forward(self, x: Tensor) -> Tensor:
         inner = self.fc1(x)
@@ -176,7 +186,7 @@ class VisionTower(nn.Module):
         super().__init__()
         self.shape = shape
         self.vision_model = _VisionModel(shape)
-        self.visual_projection = nn.Linear(shape.layers.dim, shape.out_dim, bias=False) if shape.out_dim else None
+        self.visual_projection = Linear(shape.layers.dim, shape.out_dim, bias=False) if shape.out_dim else None
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
         """The map (B, C, h, w) and the vector (B, D) of pixels (B, 3, H, W)."""
