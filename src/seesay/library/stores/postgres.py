@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,6 +44,7 @@ class PostgresStore(SqlStore, SharedStore):
 
     def __init__(self, url: str, *, search: Search = "auto") -> None:
         self.address = read_address(url)
+        self._url = url
         self.search = search
         self._server = Server(self.address)
         self._transaction = self._server.transaction
@@ -92,6 +94,9 @@ class PostgresStore(SqlStore, SharedStore):
             cursor.execute("DELETE FROM folders")
             cursor.executemany("INSERT INTO folders VALUES (%s, %s)", rows)
         return True
+
+    def opener(self) -> "Callable[[], PostgresStore]":
+        return partial(PostgresStore, self._url, search=self.search)
 
     def digests(self) -> "_Digests":
         return _Digests(self._rows)

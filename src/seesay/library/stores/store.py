@@ -168,6 +168,10 @@ class SharedStore(Store):
         return self
 
     @abstractmethod
+    def opener(self) -> "Callable[[], SharedStore]":
+        """Opens the same store in another process, on whatever machine; it may hold a password."""
+
+    @abstractmethod
     def enqueue(self, files: Iterable[File]) -> None:
         """Put files into the queue; those that wait there already keep their place."""
 
