@@ -26,7 +26,9 @@ INCOMPLETE = (
     "SELECT COUNT(*) FROM contents c LEFT JOIN vectors v ON v.content = c.id LEFT JOIN thumbnails t ON t.content = c.id "
     "WHERE v.content IS NULL OR t.content IS NULL"
 )
-INDEX = "from seesay.cli.main import run; run(['index', {folder!r}, '--library', {library!r}, '--workers', '{workers}'])"
+INDEX = (
+    "from seesay.cli.main import run; run(['index', {folder!r}, '--library', {library!r}, '--workers', '{workers}'])"
+)
 
 
 def main() -> None:
