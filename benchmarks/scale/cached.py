@@ -1,9 +1,9 @@
 """A larger library of real photos than the network has had time for: the rest from the feature cache.
 
 The library that the product has made so far is copied. Photos of the collection that it does not have yet, and whose
-features an earlier job has left in the cache (`eye-imagenet`: what both upper halves make of a photo), are added through
-the store's own write path: vector and tags from the cached features, a thumbnail from the file, no regions. That both ways
-give the same vector is measured on photos that both have.
+features an earlier job has left in the cache (`eye-imagenet`: what both upper halves make of a photo), are added
+through the store's own write path: vector and tags from the cached features, a thumbnail from the file, no regions.
+That both ways give the same vector is measured on photos that both have.
 
     SEESAY_DATA=… python -m benchmarks.scale.cached PHOTOS LIBRARY TARGET
 """

@@ -1,7 +1,7 @@
 """One collection of all the photos at hand, laid out as a person's folders are.
 
-Photos of COCO `train2017` (118,287), IAPR TC-12 (20,000) and Flickr8K (8,091), as hard links: nothing is copied, and the
-collections themselves are never written to, because a changed photo replaces its link.
+Photos of COCO `train2017` (118,287), IAPR TC-12 (20,000) and Flickr8K (8,091), as hard links: nothing is copied, and
+the collections themselves are never written to, because a changed photo replaces its link.
 
     SEESAY_DATA=… python -m benchmarks.scale.collection FOLDER
 """

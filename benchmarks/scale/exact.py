@@ -1,4 +1,4 @@
-"""Search on one machine without a server: every photo compared, by bytes that are mapped into memory, and rescored exactly.
+"""Search on one machine without a server: every photo compared by bytes in mapped memory, the best rescored exactly.
 
 Measured on the library of real photos, and on libraries whose further vectors are grown from the real ones
 (`benchmarks.scale.growth`). For each size:

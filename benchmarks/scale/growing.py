@@ -1,8 +1,9 @@
 """Index the collection with the product itself, in sittings that are ended by SIGKILL.
 
 Each sitting is one `seesay index`, killed after so many seconds, except the last one, which finds nothing left to do.
-A line is written for each: how many photos the library held before and after, the CPU time of the process, its highest
-memory. After every kill the database is asked for photos that were written in part. A later call goes on where the last one ended.
+A line is written for each: how many photos the library held before and after, the CPU time of the process, its
+highest memory. After every kill the database is asked for photos that were written in part. A later call goes on
+where the last one ended.
 
     python -m benchmarks.scale.growing FOLDER LIBRARY LOG [--sitting 900] [--workers 1] [--until HH:MM]
 """
@@ -23,8 +24,8 @@ from typing import Any
 from seesay.library.stores.database import FILE
 
 INCOMPLETE = (
-    "SELECT COUNT(*) FROM contents c LEFT JOIN vectors v ON v.content = c.id LEFT JOIN thumbnails t ON t.content = c.id "
-    "WHERE v.content IS NULL OR t.content IS NULL"
+    "SELECT COUNT(*) FROM contents c LEFT JOIN vectors v ON v.content = c.id "
+    "LEFT JOIN thumbnails t ON t.content = c.id WHERE v.content IS NULL OR t.content IS NULL"
 )
 INDEX = (
     "from seesay.cli.main import run; run(['index', {folder!r}, '--library', {library!r}, '--workers', '{workers}'])"

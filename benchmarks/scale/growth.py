@@ -1,13 +1,13 @@
 """More vectors than there are photos, made from those of real photos, and whether they lie as those do.
 
 A new vector is a convex mixture of a photo and some of its nearest neighbours, moved by noise. The noise is a random
-combination of the differences between another photo and its own neighbours: as long as real neighbours are apart, and in
-the directions in which neighbours differ, where noise that is the same in all directions would fill dimensions that photos
-do not have.
+combination of the differences between another photo and its own neighbours: as long as real neighbours are apart, and
+in the directions in which neighbours differ, where noise that is the same in all directions would fill dimensions
+that photos do not have.
 
-Mixing draws vectors together and noise drives them apart. How much of each is chosen so that a sample of the new vectors,
-as large as the real collection, has the real distribution of distances to the 1st and the 10th neighbour and the real
-local dimension (the maximum-likelihood estimate of Levina and Bickel, 2004).
+Mixing draws vectors together and noise drives them apart. How much of each is chosen so that a sample of the new
+vectors, as large as the real collection, has the real distribution of distances to the 1st and the 10th neighbour and
+the real local dimension (the maximum-likelihood estimate of Levina and Bickel, 2004).
 """
 
 from collections.abc import Iterator

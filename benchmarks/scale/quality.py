@@ -1,8 +1,8 @@
 """Does search find the right photo when the collection grows? Flickr8K's test captions against more and more photos.
 
-The 1,000 test photos are hidden among others of the library, drawn at random: 1,000, 10,000, 50,000 and all. Every stage of
-the search that ships is measured on its own: the vectors alone, corrected for hubness, and with the tags of rare words.
-The regions that come after them have weight zero: they mark places and leave the order as it is.
+The 1,000 test photos are hidden among others of the library, drawn at random: 1,000, 10,000, 50,000 and all. Every
+stage of the search that ships is measured on its own: the vectors alone, corrected for hubness, and with the tags of
+rare words. The regions that come after them have weight zero: they mark places and leave the order as it is.
 
 `k` is how many photos a later stage would have to look at to have the right one among them for 90 % of the captions.
 

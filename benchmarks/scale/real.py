@@ -14,7 +14,7 @@ from seesay.library.library import DEFAULT_MODEL
 from seesay.library.stores.database import FILE
 
 Floats = NDArray[np.float32]
-N_SENTENCES = 200
+N_SENTENCES = 100
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ def read_real(library: Path, at_most: int | None = None) -> Real:
     """The photos of a SQLite library, or a sample of them spread evenly over it."""
     with closing(sqlite3.connect(f"file:{library / FILE}?mode=ro", uri=True)) as connection:
         rows = connection.execute(
-            "SELECT content, vector, min(path) FROM vectors JOIN photos USING (content) GROUP BY content ORDER BY content"
+            "SELECT content, vector, min(path) FROM vectors JOIN photos USING (content) "
+            "GROUP BY content ORDER BY content"
         ).fetchall()
         tags = connection.execute("SELECT class, content, probability FROM tags").fetchall()
     if at_most is not None and at_most < len(rows):

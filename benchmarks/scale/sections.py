@@ -1,4 +1,4 @@
-"""benchmarks/results/scale.json: a section for each thing that was measured, with its date and the command that gives it."""
+"""benchmarks/results/scale.json: a section for each thing that was measured, with its date and its command."""
 
 import json
 import os

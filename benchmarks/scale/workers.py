@@ -1,7 +1,8 @@
 """Indexing on a cluster: photos in object storage, the queue in PostgreSQL, Ray workers that take from it and write.
 
-- throughput of 1, 2 and 4 workers, in turns on the same machine: photos a second from the moment when a fifth is done, when
-  every worker has loaded its network, and CPU time a photo of all processes, which does not depend on who else computes;
+- throughput of 1, 2 and 4 workers, in turns on the same machine: photos a second from the moment when a fifth is
+  done, when every worker has loaded its network, and CPU time a photo of all processes, which does not depend on who
+  else computes;
 - a worker, the database and the driver are killed in turn while they work; the same command is given again, and the
   library is compared with the one that a single process makes.
 
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scale.sections import write_section
+from benchmarks.scale.server import server_cpu
 from benchmarks.speed.servers import restart, running_server
 from benchmarks.speed.sharing import everything_in
 from seesay import data
@@ -61,7 +63,9 @@ def main() -> None:
         found: dict[int, list[dict[str, Any]]] = {n: [] for n in WORKERS}
         for number in range(arguments.rounds):
             for n in WORKERS:
-                found[n].append(index_once(f"{server.get_uri()}&schema=of_{n}_{number}", bucket, n))
+                before = server_cpu(server)
+                row = index_once(f"{server.get_uri()}&schema=of_{n}_{number}", bucket, n, len(paths))
+                found[n].append(row | {"database_cpu_seconds": server_cpu(server) - before})
                 print(n, found[n][-1], flush=True)
         rows = [summary(n, each, found[1]) for n, each in found.items()]
         killed = kill_in_turn(server, bucket, len(paths), expected)
@@ -100,15 +104,20 @@ def start_indexing(url: str, bucket: str, n_workers: int) -> subprocess.Popen[by
     return subprocess.Popen(program, stdout=subprocess.PIPE, start_new_session=True, **quiet)  # type: ignore[call-overload]
 
 
-def index_once(url: str, bucket: str, n_workers: int) -> dict[str, Any]:
+def index_once(url: str, bucket: str, n_workers: int, n_photos: int) -> dict[str, Any]:
+    """Index a bucket, and what its workers have spent on the photos after the first fifth."""
     indexer = start_indexing(url, bucket, n_workers)
-    used = 0.0
-    while indexer.poll() is None:
-        used = max(used, worker_seconds(indexer.pid))
-        time.sleep(0.2)
+    moments: list[tuple[int, float]] = []  # photos that are done, and CPU seconds so far
+    with Library(url) as library:
+        while indexer.poll() is None:
+            spent = worker_seconds(indexer.pid)
+            if (n := library.store.counts().photos) >= n_photos / 5 and spent >= (moments[-1][1] if moments else 0):
+                moments.append((n, spent))
+            time.sleep(0.5)
     assert indexer.stdout is not None
     found: dict[str, Any] = json.loads(indexer.stdout.read())
-    return found | {"worker_cpu_seconds": used}
+    (first, start), (last, end) = moments[0], moments[-1]
+    return found | {"worker_cpu_seconds_per_photo": (end - start) / max(1, last - first)}
 
 
 def worker_seconds(session: int) -> float:
@@ -124,7 +133,7 @@ def worker_seconds(session: int) -> float:
 
 
 def worker_ids(session: int) -> list[int]:
-    """Ray workers below the driver: they name themselves after their task, or wait for one."""
+    """Ray workers below the driver: they name themselves after their task, or wait for one. Ray's agents do neither."""
     parents, names = {}, {}
     for place in Path("/proc").glob("[0-9]*"):
         try:
@@ -140,17 +149,20 @@ def worker_ids(session: int) -> list[int]:
             pid = parents.get(pid, 0)
         return False
 
-    return [pid for pid, name in names.items() if name.startswith("ray::") and is_below(pid)]
+    return [pid for pid, name in names.items() if name.startswith(("ray::_work_on", "ray::IDLE")) and is_below(pid)]
 
 
 def summary(n: int, each: list[dict[str, Any]], ones: list[dict[str, Any]]) -> dict[str, Any]:
     gains = [row["rate"] / one["rate"] for row, one in zip(each, ones, strict=True)]
-    cpu = statistics.median(row["worker_cpu_seconds"] / row["added"] for row in each)
+    cpu = statistics.median(row["worker_cpu_seconds_per_photo"] for row in each)
     return {
         "workers": n,
         "photos_per_second": [round(row["rate"], 2) for row in each],
         "over_one_worker": round(statistics.median(gains), 2),
         "worker_cpu_seconds_per_photo": round(cpu, 4),
+        "database_cpu_seconds_per_photo": round(
+            statistics.median(row["database_cpu_seconds"] / row["added"] for row in each), 5
+        ),
     }
 
 

@@ -1,8 +1,7 @@
 """How long a query takes in a large library, in a process that has answered before.
 
-A thousand real photos are indexed. The other vectors are grown from theirs (`benchmarks.scale.growth`), so that they lie
-where photos lie. Each size is measured by
-ten captions that no photo of the library belongs to in particular:
+A thousand real photos are indexed. The other vectors are grown from theirs (`benchmarks.scale.growth`), so that they
+lie where photos lie. Each size is measured by ten captions that no photo of the library belongs to in particular:
 
 - warm: the call that a command or the page makes, with the sentence read and the photos looked up;
 - product: finding the best twenty by the matrix alone;
