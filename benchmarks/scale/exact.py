@@ -30,11 +30,14 @@ from seesay.library.library import Library
 from seesay.library.stores.sqlite import SqliteStore
 from seesay.library.types import Filter, Folder
 
+N_SEEDS = 10_000
+"""Real photos that vectors are grown from: finding the neighbours of more takes longer than all the rest."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("library", type=Path)
-    parser.add_argument("--sizes", type=int, nargs="*", default=[1_000_000])
+    parser.add_argument("--sizes", type=int, nargs="*", default=[1_000_000], help="libraries of grown vectors")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -44,7 +47,7 @@ def main() -> None:
     print(rows, flush=True)
     grown: dict[str, Any] = {}
     if arguments.sizes:
-        real = read_real(arguments.library).vectors
+        real = read_real(arguments.library, N_SEEDS).vectors
         real /= np.linalg.norm(real, axis=1, keepdims=True)
         near, grown = check_growth(real, arguments.seed)
         recipe = growth.Recipe(**grown["recipe"])

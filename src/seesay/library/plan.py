@@ -1,7 +1,7 @@
 """What a collection of a given size will cost: time, memory, disk, and which store to choose.
 
-Every figure comes from `costs.json`, which `python -m benchmarks.scale.costs` writes from what was measured. Each stands
-with the sizes that it was measured at; an estimate beyond them says that it extrapolates.
+Every figure comes from `costs.json`, which `python -m benchmarks.scale.costs` writes from what was measured. Each has
+the sizes that it was measured at beside it; an estimate beyond them says that it extrapolates.
 """
 
 import json
@@ -63,7 +63,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """All costs. Times are CPU time of one core, except for the search on a server, which is what a client waits."""
+    """All costs. Times are CPU time of one core."""
 
     indexing_seconds_per_photo: Cost
     indexing_megabytes: Cost
@@ -132,6 +132,10 @@ class Plan:
         return {**asdict(self), "extrapolates": self.extrapolates}
 
 
+Rows = Sequence[tuple[str, float, str, Cost]]
+"""Name, value and unit of an estimate, and the cost that it rests on."""
+
+
 def make_plan(photos: int, machines: int = 1, cores: int = 0, *, costs: Costs | None = None) -> Plan:
     """Time, memory and disk for a collection, and the store to keep it in.
 
@@ -149,33 +153,29 @@ def make_plan(photos: int, machines: int = 1, cores: int = 0, *, costs: Costs | 
     costs = costs or Costs.read()
     cores = cores or n_cores()
     exact = costs.sqlite_search_milliseconds.at(photos)
+    store: Store = "postgres"
     if machines > 1:
-        store, why = "postgres", f"{machines:,} machines index into one library"
+        why = f"{machines:,} machines index into one library"
     elif exact > PATIENCE_MS:
-        store, why = "postgres", f"comparing every photo would take {exact:,.0f} ms a search"
+        why = f"comparing every photo would take {exact:,.0f} ms a search"
     else:
         store, why = "sqlite", f"one machine, and comparing every photo takes {exact:,.0f} ms a search"
     make = _on_sqlite if store == "sqlite" else _on_postgres
     indexing = photos * costs.indexing_seconds_per_photo.at(photos)
-    computing = indexing / (machines * cores)
-    rows: list[tuple[str, float, str, Cost]] = [
+    rows: Rows = [
         ("network", indexing / 3600, "core hours", costs.indexing_seconds_per_photo),
-        ("indexing", computing / 3600, "hours", costs.indexing_seconds_per_photo),
+        ("indexing", indexing / (machines * cores) / 3600, "hours", costs.indexing_seconds_per_photo),
         ("memory_indexing", costs.indexing_megabytes.at(photos), "MB", costs.indexing_megabytes),
-        *make(photos, costs, computing),
+        *make(photos, costs),
     ]
     estimates = tuple(
         Estimate(name, value, unit, (cost.points[0][0], cost.points[-1][0]), not cost.reaches(photos))
         for name, value, unit, cost in rows
     )
-    kept: Store = "sqlite" if store == "sqlite" else "postgres"
-    return Plan(photos, machines, cores, kept, why, estimates, costs.date, costs.machine)
+    return Plan(photos, machines, cores, store, why, estimates, costs.date, costs.machine)
 
 
-Rows = Sequence[tuple[str, float, str, Cost]]
-
-
-def _on_sqlite(photos: int, costs: Costs, computing: float) -> Rows:
+def _on_sqlite(photos: int, costs: Costs) -> Rows:
     return [
         ("disk", photos * costs.sqlite_bytes_per_photo.at(photos) / 1e9, "GB", costs.sqlite_bytes_per_photo),
         ("memory_search", costs.sqlite_search_megabytes.at(photos), "MB", costs.sqlite_search_megabytes),
@@ -183,7 +183,7 @@ def _on_sqlite(photos: int, costs: Costs, computing: float) -> Rows:
     ]
 
 
-def _on_postgres(photos: int, costs: Costs, computing: float) -> Rows:
+def _on_postgres(photos: int, costs: Costs) -> Rows:
     index = photos * costs.postgres_index_bytes_per_photo.at(photos)
     servers = max(1, math.ceil(index / SERVER_BYTES))
     writing = photos * costs.postgres_writing_seconds_per_photo.at(photos) / servers

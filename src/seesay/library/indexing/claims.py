@@ -1,7 +1,7 @@
 """Working on what waits in the queue of a library that several indexers fill (`seesay.library.stores.store`).
 
-The threads of an indexer take files from the queue and write what they made of them. So do the workers of a Ray cluster,
-each over a connection of its own: no photo and no vector passes through the process that started them.
+The threads of an indexer take files from the queue and write what they made of them. So do the workers of a Ray
+cluster, each over a connection of its own: no photo and no vector passes through the process that started them.
 """
 
 import threading

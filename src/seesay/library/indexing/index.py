@@ -72,7 +72,8 @@ def index_folder(
         on_progress: Told how many of the files that had to be looked at are done.
 
     Raises:
-        SeesayError: The folder is not there, or it is empty where the library knows photos of it.
+        SeesayError: The folder is not there, it is empty where the library knows photos of it, or the store is too
+            small for the vectors.
     """
     start = below or folder.path
     shared = store.shared
@@ -87,6 +88,7 @@ def index_folder(
     failed = {failure.file.path for failure in store.failures([start])} if retry else set()
     todo = [file for path, file in listing.files.items() if known.get(path) != file or path in failed]
     if todo or waiting:
+        store.require_room(len(todo))
         _encode_all(store, start, todo, known, encoder, stages, done, workers, ray, on_progress)
     if todo or done.n_removed:
         store.drop_unused()

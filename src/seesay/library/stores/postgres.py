@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from seesay.errors import SeesayError
 from seesay.library.stores.address import read_address
 from seesay.library.stores.conditions import POSTGRES, below, conditions
 from seesay.library.stores.postgres_batches import write_batch
@@ -28,6 +29,7 @@ Search = Literal["auto", "exact"]
 EXACT_UP_TO = 20_000
 """Contents that are compared one by one; for more of them an index is made."""
 _WIDEST = 2000  # numbers of a vector that pgvector can index, and that fit into a page of the table
+_LONGEST = 16_000  # numbers of a vector that pgvector can keep
 _MOST_FOUND = 1000  # what pgvector's index gives at a time
 _BREADTH = 200  # how many it looks at, at the least
 
@@ -67,6 +69,10 @@ class PostgresStore(SqlStore, SharedStore):
         self, fingerprint: Fingerprint, stages: Mapping[str, Fingerprint] = {}, *, only_if_empty: bool = False
     ) -> None:
         dim = int(fingerprint.dim)
+        if dim > _LONGEST:
+            raise SeesayError(
+                f"{fingerprint.model} makes vectors of {dim:,} numbers", allowed=f"up to {_LONGEST:,} in pgvector"
+            )
         with self._transaction() as connection:
             connection.execute("LOCK TABLE about IN SHARE ROW EXCLUSIVE MODE")  # one start after the other
             begun = connection.execute("SELECT 1 FROM about WHERE key = 'fingerprint'").fetchone()

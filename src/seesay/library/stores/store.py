@@ -52,6 +52,13 @@ class Store(ABC):
             SeesayError: Somebody else holds it.
         """
 
+    def require_room(self, n_photos: int) -> None:
+        """Say before hours of work that the vectors of so many further photos cannot be kept, where that is known.
+
+        Raises:
+            SeesayError: There is too little room for them.
+        """
+
     @abstractmethod
     def folders(self) -> list[Folder]:
         """Those that are looked through for photos."""
