@@ -103,12 +103,12 @@ def measure_changed(photos: Path, library: Path) -> dict[str, Any]:
             image.save(data, "JPEG", quality=60)
         path.unlink()  # a link: the collection's own file stays
         path.write_bytes(data.getvalue())
-    row = index(photos, library)
-    for number, path in enumerate(chosen):
-        (kept / str(number)).replace(path)
-    shutil.rmtree(kept)
-    back = index(photos, library)
-    return row | {"then_back": back}
+    try:
+        return index(photos, library)
+    finally:
+        for number, path in enumerate(chosen):
+            (kept / str(number)).replace(path)
+        shutil.rmtree(kept)
 
 
 def measure_moved(photos: Path, library: Path) -> dict[str, Any]:

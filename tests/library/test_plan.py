@@ -75,7 +75,7 @@ def test_a_number_that_nobody_has_is_refused(photos: int) -> None:
 
 @pytest.mark.parametrize(("machines", "cores"), [(0, 1), (-3, 1), (10**9, 1), (1, -1), (1, 10**6)])
 def test_machines_that_nobody_has_are_refused(machines: int, cores: int) -> None:
-    with pytest.raises(SeesayError, match="(machines|cores) is"):
+    with pytest.raises(SeesayError, match=r"(machines|cores) is"):
         make_plan(1000, machines, cores, costs=COSTS)
 
 

@@ -64,14 +64,15 @@ def _describe(made: "Plan") -> str:
             star = " *" if estimate.extrapolates else ""
             least, most = estimate.measured
             measured = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-            lines.append(f"{label:<16}  {_value(estimate) + star:<18}  measured at {measured} photos")
+            lines.append(f"{label:<16}  {show_value(estimate) + star:<18}  measured at {measured} photos")
     if made.extrapolates:
         lines.append("* extrapolated: no collection of this size was measured")
     lines.append(f"measured {made.date} on {made.machine}")
     return "\n".join(lines)
 
 
-def _value(estimate: "Estimate") -> str:
+def show_value(estimate: "Estimate") -> str:
+    """An estimate in the unit that a person would use."""
     value, unit = estimate.value, estimate.unit
     if unit == "hours" and value < 1:
         value, unit = (60 * value, "min") if value >= 1 / 60 else (3600 * value, "s")

@@ -52,7 +52,7 @@ class Store(ABC):
             SeesayError: Somebody else holds it.
         """
 
-    def require_room(self, n_photos: int) -> None:
+    def require_room(self, n_photos: int) -> None:  # noqa: B027 - a store that cannot tell says nothing
         """Say before hours of work that the vectors of so many further photos cannot be kept, where that is known.
 
         Raises:
