@@ -71,31 +71,33 @@ def simulate(n_workers: int, times: Times, seed: int, n_batches: int = 40_000) -
     rng = np.random.default_rng(seed)
     database = [0.0] * times.cores  # when each core is free
     store = 0.0  # when the object store is free
-    workers = [(float(start), number) for number, start in enumerate(rng.uniform(0, 1, n_workers))]
-    heapq.heapify(workers)
+    # A worker's next step, in the order of time: so many photos are fetched; at `BATCH` it computes, and then writes.
+    events = [(float(start), number, 0) for number, start in enumerate(rng.uniform(0, 1, n_workers))]
+    heapq.heapify(events)
     busy = {"database": 0.0, "store": 0.0, "workers": 0.0}
-    deaths, ends = 0, []
-    for _ in range(n_batches):
-        now, number = heapq.heappop(workers)
-        fetched = now
-        for _ in range(BATCH):  # one after the other, as a worker does
-            store = max(store, fetched) + 1 / times.fetches
-            fetched = store + times.fetch
-        busy["store"] += BATCH / times.fetches
-        computing = BATCH * times.computing * rng.lognormal(0, 0.2)
-        busy["workers"] += computing
-        ready = fetched + computing
-        core = heapq.heappop(database)
-        service = BATCH * times.database * rng.lognormal(0, 0.2)
-        done = max(core, ready) + service
-        busy["database"] += service
-        heapq.heappush(database, done)
-        if rng.random() < (done - now) / times.life:
-            deaths += 1
-            done += times.recovery
+    began, ends, deaths = [0.0] * n_workers, list[float](), 0
+    while len(ends) + deaths < n_batches:
+        now, number, step = heapq.heappop(events)
+        if step < BATCH:  # one after the other, as a worker does
+            began[number] = now if step == 0 else began[number]
+            store = max(store, now) + 1 / times.fetches
+            busy["store"] += 1 / times.fetches
+            heapq.heappush(events, (store + times.fetch, number, step + 1))
+        elif step == BATCH:
+            computing = BATCH * times.computing * _spread(rng)
+            busy["workers"] += computing
+            heapq.heappush(events, (now + computing, number, step + 1))
         else:
-            ends.append(done)
-        heapq.heappush(workers, (done, number))
+            service = BATCH * times.database * _spread(rng)
+            done = max(heapq.heappop(database), now) + service
+            busy["database"] += service
+            heapq.heappush(database, done)
+            if rng.random() < (done - began[number]) / times.life:
+                deaths += 1
+                heapq.heappush(events, (done + times.recovery, number, 0))
+            else:
+                ends.append(done)
+                heapq.heappush(events, (done, number, 0))
     ends.sort()
     # The middle of the run: neither while workers start nor while they end.
     first, last = ends[len(ends) // 5], ends[4 * len(ends) // 5]
@@ -116,6 +118,11 @@ def simulate(n_workers: int, times: Times, seed: int, n_batches: int = 40_000) -
         "deaths_simulated": deaths,
         "days_building_index": round(PHOTOS * times.building / times.cores / 86400, 2),
     }
+
+
+def _spread(rng: np.random.Generator) -> float:
+    """A factor around one: photos are not all alike."""
+    return float(rng.lognormal(-0.02, 0.2))
 
 
 if __name__ == "__main__":

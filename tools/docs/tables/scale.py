@@ -144,8 +144,8 @@ def scale_workers() -> str:
     verdict = "the library of one process" if killed["equal_to_one_process"] else "not the library of one process"
     note = (
         f"{found['photos']} photos in object storage, {found['rounds']} rounds in turns on {found['machine']} that "
-        f"other programs used. Killed while they worked: {'; '.join(killed['killed'])} photos. The same command was given "
-        f"again, and the result is {verdict}."
+        f"other programs used. Killed while they worked: {'; '.join(killed['killed'])} photos. The same command was "
+        f"given again, and the result is {verdict}."
     )
     header = ["Ray workers", "photos per second against one", "CPU time of workers per photo", "of the database"]
     return noted(table(header, rows), note, "workers")
@@ -167,8 +167,8 @@ def scale_simulation() -> str:
     note = (
         f"A simulation, from measured CPU times of workers and database. Assumed: {times['cores']} cores of the "
         f"database, an object store that answers after {1000 * times['fetch']:.0f} ms and {times['fetches']:,.0f} "
-        f"times a second. A million photos cost {costs['computing']:.1f} core hours of workers, {costs['database']:.1f} of "
-        f"the database and {costs['building']:.1f} for the search index."
+        f"times a second. A million photos cost {costs['computing']:.1f} core hours of workers, "
+        f"{costs['database']:.1f} of the database and {costs['building']:.1f} for the search index."
     )
     header = ["workers", "photos per second", "of ideal", f"days for {found['photos']:,} photos", "busiest"]
     return noted(table(header, rows), note, "simulation")
