@@ -1,8 +1,8 @@
 """Indexing on a cluster: photos in object storage, the queue in PostgreSQL, Ray workers that take from it and write.
 
-- throughput of 1, 2 and 4 workers, in turns on the same machine: photos a second from the moment when a fifth is
-  done, when every worker has loaded its network, and CPU time a photo of all processes, which does not depend on who
-  else computes;
+- throughput of 1, 2 and 4 workers on photos from the disk, in turns on the same machine: photos a second from the
+  moment when a fifth is done, when every worker has loaded its network, and CPU time a photo, which does not depend on
+  who else computes;
 - a worker, the database and the driver are killed in turn while they work; the same command is given again, and the
   library is compared with the one that a single process makes.
 
@@ -55,7 +55,10 @@ def main() -> None:
     paths = data.load("flickr8k").split("test").images[: arguments.photos]
     with tempfile.TemporaryDirectory() as folder, running_server() as server, storage() as bucket:
         fill_bucket(bucket, paths)
-        place = Path(folder)
+        place, photos = Path(folder), Path(folder) / "photos"
+        photos.mkdir()
+        for path in paths:
+            (photos / path.name).symlink_to(path)
         with Library(place / "alone") as alone:
             alone.index(f"{bucket}/photos", workers=1)
             assert isinstance(alone.store, SqlStore)
@@ -64,7 +67,7 @@ def main() -> None:
         for number in range(arguments.rounds):
             for n in WORKERS:
                 before = server_cpu(server)
-                row = index_once(f"{server.get_uri()}&schema=of_{n}_{number}", bucket, n, len(paths))
+                row = index_once(f"{server.get_uri()}&schema=of_{n}_{number}", str(photos), n, len(paths))
                 found[n].append(row | {"database_cpu_seconds": server_cpu(server) - before})
                 print(n, found[n][-1], flush=True)
         rows = [summary(n, each, found[1]) for n, each in found.items()]
@@ -98,15 +101,15 @@ def fill_bucket(bucket: str, paths: Any) -> None:
         files.pipe(f"{bucket}/photos/{path.name}", path.read_bytes())
 
 
-def start_indexing(url: str, bucket: str, n_workers: int) -> subprocess.Popen[bytes]:
-    program = [sys.executable, "-c", INDEX, url, f"{bucket}/photos", str(n_workers)]
+def start_indexing(url: str, photos: str, n_workers: int) -> subprocess.Popen[bytes]:
+    program = [sys.executable, "-c", INDEX, url, photos, str(n_workers)]
     quiet = {"stderr": subprocess.DEVNULL}
     return subprocess.Popen(program, stdout=subprocess.PIPE, start_new_session=True, **quiet)  # type: ignore[call-overload]
 
 
-def index_once(url: str, bucket: str, n_workers: int, n_photos: int) -> dict[str, Any]:
-    """Index a bucket, and what its workers have spent on the photos after the first fifth."""
-    indexer = start_indexing(url, bucket, n_workers)
+def index_once(url: str, photos: str, n_workers: int, n_photos: int) -> dict[str, Any]:
+    """Index a folder, and what its workers have spent on the photos after the first fifth."""
+    indexer = start_indexing(url, photos, n_workers)
     moments: list[tuple[int, float]] = []  # photos that are done, and CPU seconds so far
     with Library(url) as library:
         while indexer.poll() is None:
@@ -180,7 +183,7 @@ def kill_in_turn(server: Any, bucket: str, n_photos: int, expected: list[tuple[A
             return False
 
         events = []
-        first = start_indexing(url, bucket, 2)
+        first = start_indexing(url, f"{bucket}/photos", 2)
         if wait_for(0.15, first) and (ids := worker_ids(first.pid)):
             os.kill(ids[0], signal.SIGKILL)
             events.append(f"worker at {shared.store.counts().photos}")
@@ -192,7 +195,7 @@ def kill_in_turn(server: Any, bucket: str, n_photos: int, expected: list[tuple[A
             events.append(f"driver at {shared.store.counts().photos}")
         first.wait()
         left = n_photos - shared.store.counts().photos
-        second = start_indexing(url, bucket, 2)
+        second = start_indexing(url, f"{bucket}/photos", 2)
         code = second.wait()
         assert second.stdout is not None
         again = json.loads(second.stdout.read())

@@ -143,9 +143,9 @@ def scale_workers() -> str:
     killed = found["killed"]
     verdict = "the library of one process" if killed["equal_to_one_process"] else "not the library of one process"
     note = (
-        f"{found['photos']} photos in object storage, {found['rounds']} rounds in turns on {found['machine']} that "
-        f"other programs used. Killed while they worked: {'; '.join(killed['killed'])} photos. The same command was "
-        f"given again, and the result is {verdict}."
+        f"{found['photos']} photos on a disk, {found['rounds']} rounds in turns on {found['machine']} that other "
+        "programs used. Then the same photos in object storage; killed while two workers indexed them: "
+        f"{'; '.join(killed['killed'])} photos. The same command was given again, and the result is {verdict}."
     )
     header = ["Ray workers", "photos per second against one", "CPU time of workers per photo", "of the database"]
     return noted(table(header, rows), note, "workers")
