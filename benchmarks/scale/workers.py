@@ -1,8 +1,8 @@
 """Indexing on a cluster: photos in object storage, the queue in PostgreSQL, Ray workers that take from it and write.
 
-- throughput of 1, 2 and 4 workers on photos from the disk, in turns on the same machine: photos a second from the
-  moment when a fifth is done, when every worker has loaded its network, and CPU time a photo, which does not depend on
-  who else computes;
+- throughput of 1, 2 and 4 workers on photos from the disk, in turns, each worker held to a share of a core: it is
+  stopped whenever it has used more CPU time than that. So several workers find their share on a machine that others
+  use too. Counted from the moment when a fifth is done and every worker has loaded its network;
 - a worker, the database and the driver are killed in turn while they work; the same command is given again, and the
   library is compared with the one that a single process makes.
 
@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +35,11 @@ from seesay.library.stores.sql import SqlStore
 
 WORKERS = (1, 2, 4)
 INDEX = """
-import json, os, resource, sys, time
+import json, sys
 from seesay.library.library import Library
-moments = []
 with Library(sys.argv[1]) as library:
-    done = library.index(sys.argv[2], ray="local", workers=int(sys.argv[3]),
-                         on_progress=lambda n, total: moments.append((n, total, time.time())))
-late = [moment for moment in moments if moment[0] >= moment[1] / 5]
-rate = (late[-1][0] - late[0][0]) / max(late[-1][2] - late[0][2], 1e-9) if len(late) > 1 else 0
-print(json.dumps({"added": done.n_added, "encoded": done.n_encoded, "rate": rate, "failures": len(done.failures)}))
+    done = library.index(sys.argv[2], ray="local", workers=int(sys.argv[3]))
+print(json.dumps({"added": done.n_added, "encoded": done.n_encoded, "failures": len(done.failures)}))
 """
 
 
@@ -51,6 +47,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--photos", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--share", type=float, default=0.05, help="of a core, that each worker may use")
     arguments = parser.parse_args()
     paths = data.load("flickr8k").split("test").images[: arguments.photos]
     with tempfile.TemporaryDirectory() as folder, running_server() as server, storage() as bucket:
@@ -67,12 +64,16 @@ def main() -> None:
         for number in range(arguments.rounds):
             for n in WORKERS:
                 before = server_cpu(server)
-                row = index_once(f"{server.get_uri()}&schema=of_{n}_{number}", str(photos), n, len(paths))
+                row = index_once(
+                    f"{server.get_uri()}&schema=of_{n}_{number}", str(photos), n, len(paths), arguments.share
+                )
                 found[n].append(row | {"database_cpu_seconds": server_cpu(server) - before})
                 print(n, found[n][-1], flush=True)
         rows = [summary(n, each, found[1]) for n, each in found.items()]
         killed = kill_in_turn(server, bucket, len(paths), expected)
-    write_section("workers", photos=len(paths), rounds=arguments.rounds, rows=rows, killed=killed)
+    write_section(
+        "workers", photos=len(paths), rounds=arguments.rounds, share=arguments.share, rows=rows, killed=killed
+    )
 
 
 @contextmanager
@@ -107,32 +108,36 @@ def start_indexing(url: str, photos: str, n_workers: int) -> subprocess.Popen[by
     return subprocess.Popen(program, stdout=subprocess.PIPE, start_new_session=True, **quiet)  # type: ignore[call-overload]
 
 
-def index_once(url: str, photos: str, n_workers: int, n_photos: int) -> dict[str, Any]:
-    """Index a folder, and what its workers have spent on the photos after the first fifth."""
+def index_once(url: str, photos: str, n_workers: int, n_photos: int, share: float) -> dict[str, Any]:
+    """Index a folder; what its workers do and spend after the first fifth, each held to a share of a core."""
     indexer = start_indexing(url, photos, n_workers)
-    moments: list[tuple[int, float]] = []  # photos that are done, and CPU seconds so far
+    moments: list[tuple[int, float, float]] = []  # photos that are done, CPU seconds of the workers, time
+    before: dict[int, float] = {}
     with Library(url) as library:
         while indexer.poll() is None:
-            spent = worker_seconds(indexer.pid)
-            if (n := library.store.counts().photos) >= n_photos / 5 and spent >= (moments[-1][1] if moments else 0):
-                moments.append((n, spent))
-            time.sleep(0.5)
+            now, spent = time.monotonic(), worker_seconds(indexer.pid)
+            if (n := library.store.counts().photos) >= n_photos / 5:
+                before = before or spent
+                moments.append((n, sum(spent.values()), now))
+                for pid, used in spent.items():
+                    ahead = used - before.get(pid, used) > share * (now - moments[0][2])
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGSTOP if ahead and n < n_photos else signal.SIGCONT)
+            time.sleep(0.05)
     assert indexer.stdout is not None
     found: dict[str, Any] = json.loads(indexer.stdout.read())
-    (first, start), (last, end) = moments[0], moments[-1]
-    return found | {"worker_cpu_seconds_per_photo": (end - start) / max(1, last - first)}
+    (first, start, since), (last, end, until) = moments[0], next(row for row in moments if row[0] == moments[-1][0])
+    return found | {"rate": (last - first) / (until - since), "cpu": (end - start) / max(1, last - first)}
 
 
-def worker_seconds(session: int) -> float:
-    """CPU time so far of the Ray workers of a session that have worked."""
-    ticks = 0
+def worker_seconds(session: int) -> dict[int, float]:
+    """CPU time so far of each Ray worker of a session."""
+    found = {}
     for pid in worker_ids(session):
-        try:
+        with suppress(OSError):
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
+            found[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
 
 
 def worker_ids(session: int) -> list[int]:
@@ -157,7 +162,7 @@ def worker_ids(session: int) -> list[int]:
 
 def summary(n: int, each: list[dict[str, Any]], ones: list[dict[str, Any]]) -> dict[str, Any]:
     gains = [row["rate"] / one["rate"] for row, one in zip(each, ones, strict=True)]
-    cpu = statistics.median(row["worker_cpu_seconds_per_photo"] for row in each)
+    cpu = statistics.median(row["cpu"] for row in each)
     return {
         "workers": n,
         "photos_per_second": [round(row["rate"], 2) for row in each],

@@ -34,6 +34,21 @@ def scale_indexing() -> str:
     return noted(table(["`seesay index`, SQLite", "measured"], rows), "", "indexing")
 
 
+def scale_collection() -> str:
+    found = section("cached")
+    agreement = found["agreement"]
+    rows: list[list[object]] = [
+        ["indexed by `seesay index`", f"{found['by_product']:,}"],
+        ["vectors from cached features of the same network", f"{found['contents'] - found['by_product']:,}"],
+        ["together", f"{found['contents']:,}"],
+    ]
+    note = (
+        f"On {agreement['photos']:,} photos that have both, the cosine of the two vectors is at least "
+        f"{agreement['least_cosine']:.4f}."
+    )
+    return noted(table(["different photos that searches were measured on", "number"], rows), note, "cached")
+
+
 def scale_scans() -> str:
     found = section("scans")
     still = min(found["unchanged"], key=lambda row: row["cpu_seconds"])
@@ -143,9 +158,10 @@ def scale_workers() -> str:
     killed = found["killed"]
     verdict = "the library of one process" if killed["equal_to_one_process"] else "not the library of one process"
     note = (
-        f"{found['photos']} photos on a disk, {found['rounds']} rounds in turns on {found['machine']} that other "
-        "programs used. Then the same photos in object storage; killed while two workers indexed them: "
-        f"{'; '.join(killed['killed'])} photos. The same command was given again, and the result is {verdict}."
+        f"{found['photos']} photos on a disk, {found['rounds']} rounds in turns, each worker held to "
+        f"{100 * found['share']:.0f} % of a core on a machine that other programs used. Then the same photos in object "
+        f"storage; killed while two workers indexed them: {'; '.join(killed['killed'])} photos. The same command was "
+        f"given again, and the result is {verdict}."
     )
     header = ["Ray workers", "photos per second against one", "CPU time of workers per photo", "of the database"]
     return noted(table(header, rows), note, "workers")
@@ -241,6 +257,7 @@ def _planned(plan: Plan) -> list[object]:
 
 TABLES = (
     scale_indexing,
+    scale_collection,
     scale_scans,
     scale_quality,
     scale_recall,
