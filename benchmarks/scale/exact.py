@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.scale import growth
 from benchmarks.scale.real import Floats, read_real
-from benchmarks.scale.sections import write_section
+from benchmarks.scale.sections import read_sections, write_section
 from benchmarks.speed.warm import TOP, ask_alone, exact_best, write_photos
 from seesay import data
 from seesay.library.library import Library
@@ -38,14 +38,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("library", type=Path)
     parser.add_argument("--sizes", type=int, nargs="*", default=[1_000_000], help="libraries of grown vectors")
+    parser.add_argument("--only-grown", action="store_true", help="keep what is recorded of other sizes")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     test = data.load("flickr8k").split("test")
     texts = list(test.sentences)[:: len(test.sentences) // 10][:10]
-    rows = [measure(arguments.library, texts, arguments.rounds) | {"made": 0}]
+    rows = [] if arguments.only_grown else [measure(arguments.library, texts, arguments.rounds) | {"made": 0}]
     print(rows, flush=True)
-    grown: dict[str, Any] = {}
+    before = read_sections().get("exact", {"rows": [], "growth": {}})
+    grown: dict[str, Any] = before["growth"]
     if arguments.sizes:
         real = read_real(arguments.library, N_SEEDS).vectors
         real /= np.linalg.norm(real, axis=1, keepdims=True)
@@ -59,6 +61,8 @@ def main() -> None:
                 print(rows[-1], flush=True)
                 shutil.rmtree(folder, ignore_errors=True)
                 Path(folder).mkdir()
+    sizes = {row["photos"] for row in rows}
+    rows += [row for row in before["rows"] if arguments.only_grown and row["photos"] not in sizes]
     write_section("exact", rounds=arguments.rounds, seed=arguments.seed, rows=rows, growth=grown)
 
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from benchmarks.scale.sections import write_section
 from seesay import data
+from seesay.library.stores.sqlite import SqliteStore
 
 CLIENTS = 8
 PORT = 18765
@@ -51,6 +52,9 @@ def main() -> None:
 @contextmanager
 def serving(library: Path) -> Iterator[tuple[str, int]]:
     program = [sys.executable, "-m", "seesay", "serve", "--library", str(library), "--port", str(PORT), "--every", "0"]
+    store = SqliteStore(library)
+    folders = store.folders()
+    store.set_folders([])  # a server looks through them when it starts, and would index what is measured elsewhere
     server = subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{PORT}"
     try:
@@ -64,6 +68,8 @@ def serving(library: Path) -> Iterator[tuple[str, int]]:
     finally:
         server.terminate()
         server.wait()
+        store.set_folders(folders)
+        store.close()
 
 
 def ask(url: str) -> Any:
