@@ -22,6 +22,6 @@ def running_server(**settings: str) -> Iterator[Any]:
         server.cleanup()
 
 
-def restart(server: Any) -> None:
-    """End every connection and start it again."""
-    pg_ctl(["-w", "-m", "fast", "-l", str(server.log), "restart"], pgdata=server.pgdata, user=server.system_user)
+def restart(server: Any, mode: str = "fast") -> None:
+    """End every connection and start it again; `immediate` is a crash, from which the server recovers by its log."""
+    pg_ctl(["-w", "-m", mode, "-l", str(server.log), "restart"], pgdata=server.pgdata, user=server.system_user)

@@ -82,7 +82,7 @@ def measure_sharing(server: Any, place: Path, n_photos: int) -> dict[str, Any]:
     with Library(place / "alone") as alone:
         alone.index(folder, workers=1)
         assert isinstance(alone.store, SqlStore)
-        expected = _everything(alone.store)
+        expected = everything_in(alone.store)
     url = f"{server.get_uri()}&schema=shared"
     environment = os.environ | {"SEESAY_LIBRARY": url}
     program = [sys.executable, "-c", INDEX.format(folder=str(folder))]
@@ -97,7 +97,7 @@ def measure_sharing(server: Any, place: Path, n_photos: int) -> dict[str, Any]:
         row = {
             "photos": n_photos,
             "codes": codes,
-            "equal": _everything(shared.store) == expected,
+            "equal": everything_in(shared.store) == expected,
             "left_in_the_queue": len(shared.store.waiting(folder)),
             "bytes_per_photo": _bytes_per_photo(shared.store),
         }
@@ -112,7 +112,7 @@ def _bytes_per_photo(store: PostgresStore) -> int:
     return round(total / store.counts().photos)
 
 
-def _everything(store: SqlStore) -> list[tuple[Any, ...]]:
+def everything_in(store: SqlStore) -> list[tuple[Any, ...]]:
     """What a library holds, without the ids, which depend on the order of events; vectors to three digits."""
     photos = store._rows(
         "SELECT path, size, mtime_ns, date, digest, width, height, taken, camera, jpeg, c.id FROM photos p "

@@ -1,8 +1,7 @@
 """How long a query takes in a large library, in a process that has answered before.
 
-A thousand real photos are indexed. The other vectors are made of theirs: a mixture of a photo and one of its nearest
-neighbours, moved by the difference of two other neighbours, so that they lie where photos lie. Each size is measured by
-ten captions that no photo of the library belongs to in particular:
+A thousand real photos are indexed. The other vectors are grown from theirs (`benchmarks.scale.growth`), so that they
+lie where photos lie. Each size is measured by ten captions that no photo of the library belongs to in particular:
 
 - warm: the call that a command or the page makes, with the sentence read and the photos looked up;
 - product: finding the best twenty by the matrix alone;
@@ -27,12 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.recording import parse_arguments, record, seconds
+from benchmarks.scale import growth
 from seesay import data
 from seesay.library.library import Library
 from seesay.library.stores.sqlite import SqliteStore
 from seesay.library.types import Folder
 
-N_REAL, N_NEAR, TOP = 1000, 8, 20
+N_REAL, TOP = 1000, 20
+RECIPE = growth.Recipe(mixing=0.9, noise=0.7)
 ASK = """
 import json
 from seesay.library.library import Library
@@ -77,40 +78,37 @@ def real_vectors(folder: Path, paths: Any) -> Floats:
     return np.stack(list(hits.values()))
 
 
-def made_vectors(real: Floats, n: int, rng: np.random.Generator) -> Floats:
-    """Vectors where real ones lie."""
-    near = np.argsort(-(real @ real.T), 1)[:, 1 : 1 + N_NEAR]  # (n_real, N_NEAR)
-    first, third = rng.integers(len(real), size=(2, n))
-    second, fourth = (near[row, rng.integers(N_NEAR, size=n)] for row in (first, third))
-    share, move = rng.random((2, n, 1), dtype=np.float32)
-    rows = real[first] * share + real[second] * (1 - share) + move * (real[third] - real[fourth])
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
 def fill(place: Path, real: Floats, n: int, seed: int) -> None:
     """A library of n photos that are not there."""
     with Library(place) as library:
         library.store.start(library.encoder.fingerprint)
         library.store.set_folders([Folder(place / "photos")])
         assert isinstance(library.store, SqliteStore)
-        rng = np.random.default_rng(seed)
-        for start in range(0, n, 5000):
-            rows = made_vectors(real, min(5000, n - start), rng).astype(np.float16)
-            numbers = range(start + 1, start + 1 + len(rows))
-            names = [os.fsencode(place / "photos" / f"{number // 1000:04}" / f"{number}.jpg") for number in numbers]
-            with library.store._transaction() as connection:
-                connection.executemany(
-                    "INSERT INTO contents (id, digest, width, height) VALUES (?, ?, 640, 480)",
-                    [(number, f"{number:032x}") for number in numbers],
-                )
-                connection.executemany(
-                    "INSERT INTO vectors VALUES (?, ?)",
-                    [(number, row.tobytes()) for number, row in zip(numbers, rows, strict=True)],
-                )
-                connection.executemany(
-                    "INSERT INTO photos (path, size, mtime_ns, date, content) VALUES (?, 1, 0, '2020', ?)",
-                    list(zip(names, numbers, strict=True)),
-                )
+        near = growth.nearest(real, real, growth.N_NEAR + 1)[0][:, 1:]
+        written = 0
+        for rows in growth.grow_blocks(real, near, n, RECIPE, seed, 5000):
+            written = write_photos(library.store, place, written, rows)
+
+
+def write_photos(store: SqliteStore, place: Path, first: int, vectors: Floats) -> int:
+    """Write photos that are not there behind the first so many; how many there are then."""
+    rows = vectors.astype(np.float16)
+    numbers = range(first + 1, first + 1 + len(rows))
+    names = [os.fsencode(place / "photos" / f"{number // 1000:04}" / f"{number}.jpg") for number in numbers]
+    with store._transaction() as connection:
+        connection.executemany(
+            "INSERT INTO contents (id, digest, width, height) VALUES (?, ?, 640, 480)",
+            [(number, f"{number:032x}") for number in numbers],
+        )
+        connection.executemany(
+            "INSERT INTO vectors VALUES (?, ?)",
+            [(number, row.tobytes()) for number, row in zip(numbers, rows, strict=True)],
+        )
+        connection.executemany(
+            "INSERT INTO photos (path, size, mtime_ns, date, content) VALUES (?, 1, 0, '2020', ?)",
+            list(zip(names, numbers, strict=True)),
+        )
+    return first + len(rows)
 
 
 def measure(place: Path, n: int, texts: list[str], rounds: int) -> dict[str, Any]:
@@ -126,11 +124,7 @@ def measure(place: Path, n: int, texts: list[str], rounds: int) -> dict[str, Any
             [hit.photos[0].content for hit in library.store.nearest(query, TOP, _everything())] for query in queries
         ]
         same = [len(set(own) & set(best)) for own, best in zip(found, exact_best(library.store, queries), strict=True)]
-    asked = subprocess.run(
-        [sys.executable, "-c", ASK.format(place=str(place), texts=json.dumps(texts))],
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    memory = json.loads(asked.stdout)
+    memory = ask_alone(place, texts)
     return {
         "photos": n,
         "warm_milliseconds": round(1000 * statistics.median(warm), 1),
@@ -142,6 +136,14 @@ def measure(place: Path, n: int, texts: list[str], rounds: int) -> dict[str, Any
         "first_search_seconds": round(writing, 1),
         "memory_megabytes": {"peak": memory["VmHWM"], "own": memory["RssAnon"], "mapped": memory["RssFile"]},
     }
+
+
+def ask_alone(place: Path, texts: list[str]) -> dict[str, int]:
+    """Megabytes of a process that opens a library and answers."""
+    program = ASK.format(place=str(place), texts=json.dumps(texts))
+    asked = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    memory: dict[str, int] = json.loads(asked.stdout)
+    return memory
 
 
 def _everything() -> Any:

@@ -25,6 +25,7 @@ from seesay.cli.use.identify import identify
 from seesay.cli.use.index import index
 from seesay.cli.use.match import match
 from seesay.cli.use.neighbours import neighbours
+from seesay.cli.use.plan import plan
 from seesay.cli.use.regions import regions
 from seesay.cli.use.search import search
 from seesay.cli.use.serve import serve
@@ -59,7 +60,7 @@ def main(
 
 for function in (
     *(demo, search, serve, caption, describe, ground, identify, explain, match, tag, regions, neighbours, map, words),
-    *(magnitudes, index, doctor, evaluate, train, tune, features, export),
+    *(magnitudes, index, plan, doctor, evaluate, train, tune, features, export),
 ):
     is_research = function.__module__.startswith("seesay.cli.research.")
     app.command()(needing("train", function) if is_research else function)

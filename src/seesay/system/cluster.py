@@ -17,6 +17,7 @@ from typing import Any
 from seesay.errors import SeesayError
 from seesay.system.files import n_cores
 from seesay.system.spread import Made, MakeWork, Spread, Thing, spread_here
+from seesay.system.version import VERSION
 
 _PATIENCE = 5.0  # seconds without a result after which we look whether the cluster is there
 _RETRIES = 5  # deaths of workers that one batch survives
@@ -68,7 +69,7 @@ class Cluster:
             try:
                 while True:
                     for number, thing in itertools.islice(waiting, at_once - len(running)):
-                        running[task.remote(token, [shipped], thing)] = number
+                        running[task.remote(VERSION, token, [shipped], thing)] = number
                     if not running:
                         return
                     finished, _ = ray.wait(list(running), num_returns=1, timeout=_PATIENCE)
@@ -179,14 +180,31 @@ def spreading(address: str | None) -> Iterator[Spread]:
         yield cluster.map
 
 
+def check_version(wanted: str, machine: str) -> None:
+    """Refuse to work for a seesay of another version: what it would make might be something else.
+
+    Example:
+        >>> check_version("0.0.1", "tower")
+        Traceback (most recent call last):
+        seesay.errors.SeesayError: the worker tower has seesay ..., the command that asks it has seesay 0.0.1
+          try: pip install 'seesay==0.0.1' on tower
+    """
+    if wanted != VERSION:
+        raise SeesayError(
+            f"the worker {machine} has seesay {VERSION}, the command that asks it has seesay {wanted}",
+            hint=f"pip install 'seesay=={wanted}' on {machine}",
+        )
+
+
 _ready: dict[str, Callable[[Any], Any]] = {}
 
 
-def _work_on(token: str, shipped: list[Any], thing: Any) -> Any:
+def _work_on(version: str, token: str, shipped: list[Any], thing: Any) -> Any:
     """Runs in a worker, which keeps what it got ready with for as long as it works for the same command."""
     if token not in _ready:
         import ray
 
+        check_version(version, socket.gethostname())
         _ready.clear()
         _ready[token] = ray.get(shipped[0])()
     return _ready[token](thing)

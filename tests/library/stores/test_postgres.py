@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from seesay.errors import SeesayError
 from seesay.library.library import Library
 from seesay.library.stores.sql import SqlStore
 from seesay.library.stores.sqlite import SqliteStore
@@ -171,4 +172,15 @@ def test_the_right_to_write_is_free_as_soon_as_it_is_given_back(postgres_url: st
         with store.writing(together=together):
             assert store._rows(held) == [(1,)]
         assert store._rows(held) == [(0,)]
+    store.close()
+
+
+def test_vectors_that_pgvector_cannot_keep_are_refused_before_anything_is_dropped(postgres_url: str) -> None:
+    store = PostgresStore(postgres_url)
+    store.start(Fingerprint("toy", "1", "none", 3))
+    with pytest.raises(SeesayError, match=r"wide makes vectors of 16,001 numbers\n  allowed: up to 16,000 in pgvector"):
+        store.start(Fingerprint("wide", "1", "none", 16_001))
+    held = store.fingerprint()
+    assert held is not None
+    assert held.model == "toy"
     store.close()

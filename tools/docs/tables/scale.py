@@ -1,43 +1,216 @@
 """Tables of docs/how-to/scale.md: what was measured, and estimates for other sizes."""
 
-import math
+from typing import Any
 
+from seesay.cli.use.plan import show_value
+from seesay.library.plan import Plan, make_plan
 from tables.reading import dated, result, table
 
-SCALE, SHARING = "python -m benchmarks.speed.scale", "python -m benchmarks.speed.sharing"
-SIZES = (100_000, 10_000_000, 1_000_000_000)
-SERVER_BYTES = 256e9
+SHARING = "python -m benchmarks.speed.sharing"
+STAGES = {"vectors": "vectors", "hubness": "corrected for hubness", "tags": "with tags, as it ships"}
+PLANS = ((50_000, 1), (1_000_000, 1), (100_000_000, 100))
 
 
-def scale_latency() -> str:
-    found = result("scale")
-    measured = found["vectors"]
+def section(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = result("scale")[name]
+    return found
+
+
+def noted(rows: str, note: str, name: str) -> str:
+    found = section(name)
+    return dated(f"{rows}\n{note}" if note else rows, found, found["command"])
+
+
+def scale_indexing() -> str:
+    found = section("indexing")
     rows: list[list[object]] = [
-        [
-            row["store"],
-            row["clients"],
-            f"{row['median_milliseconds']:.1f} ms",
-            f"{row['slowest_of_twenty_milliseconds']:.1f} ms",
-            f"{row['queries_per_second']:.0f}",
-        ]
-        for row in measured["latency"]
+        ["photos", f"{found['photos']:,}"],
+        ["CPU time per photo", f"{1000 * found['cpu_seconds_per_photo']:.1f} ms"],
+        ["highest memory", f"{found['peak_megabytes']:,} MB"],
+        ["disk per photo, with thumbnail and regions", f"{found['bytes_per_photo'] / 1000:.1f} KB"],
+        ["runs ended by `SIGKILL`", found["kills"]],
+        ["photos that were written in part after a kill", found["incomplete_after_kills"]],
     ]
-    header = ["store", "clients at once", "median", "slowest of 20", "searches per second"]
+    return noted(table(["`seesay index`, SQLite", "measured"], rows), "", "indexing")
+
+
+def scale_collection() -> str:
+    found = section("cached")
+    agreement = found["agreement"]
+    rows: list[list[object]] = [
+        ["indexed by `seesay index`", f"{found['by_product']:,}"],
+        ["vectors from cached features of the same network", f"{found['contents'] - found['by_product']:,}"],
+        ["together", f"{found['contents']:,}"],
+    ]
     note = (
-        f"{measured['n']:,} synthetic vectors of {measured['dim']} dimensions, server and clients on the same "
-        f"{found['cores']} cores. The index was built in {measured['building_seconds']:,.0f} s and takes "
-        f"{measured['index_bytes_per_vector']:,} bytes per vector; recall@10 {measured['recall_at_10']:.3f}."
+        f"On {agreement['photos']:,} photos that have both, the cosine of the two vectors is at least "
+        f"{agreement['least_cosine']:.4f}."
     )
-    return dated(table(header, rows) + f"\n{note}", found, SCALE)
+    return noted(table(["different photos that searches were measured on", "number"], rows), note, "cached")
+
+
+def scale_scans() -> str:
+    found = section("scans")
+    still = min(found["unchanged"], key=lambda row: row["cpu_seconds"])
+    cases = [("nothing has changed", still), ("one photo in a hundred has changed", found["changed"])]
+    cases.append(("a folder was moved", found["moved"]))
+    rows: list[list[object]] = [
+        [what, f"{row['cpu_seconds']:.1f} s", f"{row['added'] + row['changed']:,}", f"{row['encoded']:,}"]
+        for what, row in cases
+    ]
+    header = [f"{found['photos']:,} files", "CPU time of `seesay index`", "photos read", "photos encoded"]
+    return noted(table(header, rows), "", "scans")
+
+
+def scale_quality() -> str:
+    found = section("quality")
+    rows: list[list[object]] = [
+        [f"{row['photos']:,}", STAGES[row["stage"]], row["R@1"], row["R@5"], row["R@10"], f"{row['median_rank']:.0f}",
+         f"{row['k']:,}"]
+        for row in found["rows"]
+    ]  # fmt: skip
+    header = ["photos", "stage", "R@1", "R@5", "R@10", "median rank", "k"]
+    note = (
+        f"{found['captions']:,} test captions of Flickr8K, of {found['test_photos']:,} photos; the others are drawn "
+        f"at random, seed {found['seed']}. k: photos to look at to have the right one among them for 90 % of the "
+        "captions."
+    )
+    return noted(table(header, rows), note, "quality")
 
 
 def scale_recall() -> str:
-    found = result("scale")
-    recall = found["recall"]
-    row = [recall["photos"], recall["recall_at_10_by_sentences"], recall["recall_at_10_by_photos"]]
-    cells: list[object] = [f"{row[0]:,}", *(f"{value:.3f}" for value in row[1:])]
-    header = ["photos of Flickr8K", "recall@10 by sentences", "recall@10 by photos"]
-    return dated(table(header, [cells]), found, SCALE)
+    found = section("server")
+    everything: list[list[object]] = [
+        [f"all, `ef_search` {breadth}", "100 %", f"{row['sentences']:.3f}", f"{row['photos']:.3f}"]
+        for breadth, row in found["recall"].items()
+    ]
+    filtered: list[list[object]] = [
+        [row["filter"], f"{100 * row['share']:.1f} %", f"{row['sentences']:.3f}", f"{row['photos']:.3f}"]
+        for row in found["filters"]
+    ]
+    header = ["which photos", "left by the filter", "recall@10 by sentences", "recall@10 by photos"]
+    note = (
+        f"{found['photos']:,} real photos, {found['dim']:,} dimensions, pgvector {found['pgvector']}, m {found['m']}; "
+        f"with filters `ef_search` {found['breadth']}. Dates were dealt out at random; folders and tags are real."
+    )
+    return noted(table(header, everything + filtered), note, "server")
+
+
+def scale_latency() -> str:
+    found = section("server")
+    rows: list[list[object]] = [
+        [row["clients"], f"{row['server_cpu_milliseconds']:.1f} ms", f"{row['p50']:.0f} ms", f"{row['p95']:.0f} ms"]
+        for row in found["latency"]
+    ]
+    note = (
+        f"{found['photos']:,} photos on a server; other programs used the machine, so waits are upper bounds. Building "
+        f"the index took {found['building_cpu_seconds']:.0f} s of CPU time; it takes "
+        f"{found['index_bytes_per_photo']:,} bytes per photo. Comparing every photo takes the server "
+        f"{found['exact_milliseconds']['server_cpu_milliseconds']:.0f} ms."
+    )
+    header = ["clients at once", "CPU time of the server per search", "median wait", "95th percentile"]
+    return noted(table(header, rows), note, "server")
+
+
+def scale_exact() -> str:
+    found = section("exact")
+    rows: list[list[object]] = [
+        [
+            f"{row['photos']:,}",
+            "real" if not row["made"] else f"{row['made']:,} grown",
+            f"{row['warm_cpu_milliseconds']:.1f} ms",
+            f"{row['memory_megabytes']['peak']:,} MB",
+            f"{row['matrix_megabytes']:,} MB",
+            f"{row['same_of_20'][0]} of 20",
+        ]
+        for row in found["rows"]
+    ]
+    header = ["photos", "vectors", "CPU time per search", "highest memory", "matrix on disk", "same as exact, at least"]
+    return noted(table(header, rows), "", "exact")
+
+
+def scale_growth() -> str:
+    found = section("exact")["growth"]
+    if not found:
+        return "Not measured.\n"
+    names = {"distance_1": "distance to the nearest", "distance_10": "distance to the 10th", "dimension": "dimension"}
+    rows: list[list[object]] = [
+        [what, kind, *(f"{value:.2f}" for value in found[kind][name])]
+        for name, what in names.items()
+        for kind in ("real", "made")
+    ]
+    header = ["", "vectors", *(f"{100 * share:.0f} %" for share in found["quantiles"])]
+    note = f"The largest difference of the three middle quantiles is {100 * found['largest_difference']:.0f} %."
+    return noted(table(header, rows), note, "exact")
+
+
+def scale_workers() -> str:
+    found = section("workers")
+    rows: list[list[object]] = [
+        [
+            row["workers"],
+            f"{row['over_one_worker']:.2f}×",
+            f"{1000 * row['worker_cpu_seconds_per_photo']:.0f} ms",
+            f"{1000 * row['database_cpu_seconds_per_photo']:.1f} ms",
+        ]
+        for row in found["rows"]
+    ]
+    killed = found["killed"]
+    verdict = "the library of one process" if killed["equal_to_one_process"] else "not the library of one process"
+    note = (
+        f"{found['photos']} photos on a disk, {found['rounds']} rounds in turns, each worker held to "
+        f"{100 * found['share']:.0f} % of a core on a machine that other programs used. Then the same photos in object "
+        f"storage; killed while two workers indexed them: {'; '.join(killed['killed'])} photos. The same command was "
+        f"given again, and the result is {verdict}."
+    )
+    header = ["Ray workers", "photos per second against one", "CPU time of workers per photo", "of the database"]
+    return noted(table(header, rows), note, "workers")
+
+
+def scale_simulation() -> str:
+    found = section("simulation")
+    rows: list[list[object]] = [
+        [
+            f"{row['workers']:,}",
+            f"{row['photos_per_second']:,.0f}",
+            f"{100 * row['of_ideal']:.0f} %",
+            f"{row['days_for_all']:,.1f}",
+            f"{row['bottleneck']} ({100 * row['busy'][row['bottleneck']]:.0f} % busy)",
+        ]
+        for row in found["rows"]
+    ]
+    times, costs = found["times"], found["core_hours_per_million"]
+    note = (
+        f"A simulation, from measured CPU times of workers and database. Assumed: {times['cores']} cores of the "
+        f"database, an object store that answers after {1000 * times['fetch']:.0f} ms and {times['fetches']:,.0f} "
+        f"times a second. A million photos cost {costs['computing']:.1f} core hours of workers, "
+        f"{costs['database']:.1f} of the database and {costs['building']:.1f} for the search index."
+    )
+    header = ["workers", "photos per second", "of ideal", f"days for {found['photos']:,} photos", "busiest"]
+    return noted(table(header, rows), note, "simulation")
+
+
+def scale_page() -> str:
+    found = section("page")
+    seen, waited = found["browser"], found["milliseconds"]
+    frames = seen["frame_milliseconds"]
+    rows: list[list[object]] = [
+        ["first contentful paint", f"{seen['first_contentful_paint_milliseconds']:,} ms"],
+        ["first photos", f"{seen['first_photos_milliseconds']:,} ms"],
+        ["page with the results of a search", f"{seen['search_to_photos_milliseconds']:,} ms"],
+        ["frame while scrolling, p50 / p95", f"{frames['p50']:.0f} / {frames['p95']:.0f} ms"],
+        [
+            "thumbnails fetched before / after scrolling",
+            f"{seen['thumbnails_before_scrolling']} / {seen['thumbnails_after_scrolling']}",
+        ],
+        [
+            f"search with {found['clients']} clients, p50 / p95 / p99",
+            " / ".join(f"{waited[q]:,.0f}" for q in ("p50", "p95", "p99")) + " ms",
+        ],
+        ["CPU time of the server per search", f"{found['server_cpu_milliseconds']:.0f} ms"],
+    ]  # fmt: skip
+    note = "Waits were taken while other programs used the machine."
+    return noted(table([f"{found['photos']:,} photos", "measured"], rows), note, "page")
 
 
 def scale_sharing() -> str:
@@ -57,43 +230,43 @@ def scale_sharing() -> str:
 
 
 def scale_capacity() -> str:
-    found, indexing = result("scale"), result("sharing")
-    vectors, rate = found["vectors"], indexing["workers"]["one_process_photos_per_second"]
-    bytes_each = vectors["index_bytes_per_vector"] + vectors["vector_bytes"] + indexing["sharing"]["bytes_per_photo"]
-    alone = next(row for row in vectors["latency"] if row["store"] == "postgres" and row["clients"] == 1)
-    rows: list[list[object]] = []
-    for n in SIZES:
-        growth = math.log(n) / math.log(vectors["n"])  # the index is a graph that is walked in about log n steps
-        n_servers = max(1, math.ceil(n * vectors["index_bytes_per_vector"] / SERVER_BYTES))
-        building = vectors["building_seconds"] * n / vectors["n"] * growth / n_servers
-        rows.append(
-            [
-                f"{n:,}",
-                f"{n / rate / 3600:,.0f}",
-                _bytes(n * bytes_each),
-                _bytes(n * vectors["index_bytes_per_vector"]),
-                n_servers,
-                f"{building / 3600:,.1f} h" if building >= 3600 else f"{building / 60:.0f} min",
-                f"{alone['median_milliseconds'] * growth:.0f} ms",
-            ]
-        )
+    plans = [make_plan(photos, machines, 8) for photos, machines in PLANS]
+    rows = [_planned(plan) for plan in plans]
     header = [
-        "photos", "core hours of the network", "disk", "memory for the index", "servers of 256 GB",
-        "building the index", "one search",
-    ]  # fmt: skip
-    note = (
-        f"Estimated from {vectors['n']:,} vectors and {indexing['workers']['photos']} photos on {found['cores']} cores "
-        f"of {found['machine']}: {rate:.1f} photos per second and core, {bytes_each:,} bytes per photo in the "
-        "database. Several servers each hold a share of the photos, build its index and answer in parallel."
-    )
-    return dated(table(header, rows) + f"\n{note}", found, f"{SCALE}` and `{SHARING}")
+        "photos",
+        "machines of 8 cores",
+        "store",
+        "computing",
+        "indexing",
+        "disk",
+        "memory for search",
+        "one search",
+    ]
+    note = f"`*` goes beyond the sizes that were measured. From figures of {plans[0].date}."
+    return f"{table(header, rows)}\n{note}\n"
 
 
-def _bytes(n: float) -> str:
-    for unit, size in (("TB", 1e12), ("GB", 1e9)):
-        if n >= size:
-            return f"{n / size:,.1f} {unit}"
-    return f"{n / 1e6:,.0f} MB"
+def _planned(plan: Plan) -> list[object]:
+    named = {estimate.name: estimate for estimate in plan.estimates}
+    cells = [
+        show_value(named[name]) + (" *" if named[name].extrapolates else "")
+        for name in ("network", "indexing", "disk", "memory_search", "search")
+    ]
+    return [f"{plan.photos:,}", plan.machines, {"sqlite": "SQLite", "postgres": "PostgreSQL"}[plan.store], *cells]
 
 
-TABLES = (scale_latency, scale_recall, scale_sharing, scale_capacity)
+TABLES = (
+    scale_indexing,
+    scale_collection,
+    scale_scans,
+    scale_quality,
+    scale_recall,
+    scale_latency,
+    scale_exact,
+    scale_growth,
+    scale_workers,
+    scale_simulation,
+    scale_page,
+    scale_sharing,
+    scale_capacity,
+)

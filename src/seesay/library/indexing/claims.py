@@ -1,25 +1,34 @@
-"""Working on what waits in the queue of a library that several indexers fill (`seesay.library.stores.store`)."""
+"""Working on what waits in the queue of a library that several indexers fill (`seesay.library.stores.store`).
+
+The threads of an indexer take files from the queue and write what they made of them. So do the workers of a Ray
+cluster, each over a connection of its own: no photo and no vector passes through the process that started them.
+"""
 
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
+from itertools import count, takewhile
 from pathlib import Path
 from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 from seesay.images.batches import BATCH
-from seesay.library.indexing.intake import Intake, Work
+from seesay.library.indexing.encoding import PhotoEncoder, ViewEncoder
+from seesay.library.indexing.intake import Intake, Work, Written, make_intake
 from seesay.library.stores.server import ServerGoneError
 from seesay.library.stores.store import SharedStore
-from seesay.library.types import File
 from seesay.system.files import n_cores
+
+if TYPE_CHECKING:
+    from seesay.system.cluster import Cluster
 
 PATIENCE = 60.0
 """Seconds that indexers wait for a server that is being restarted."""
 _PAUSE = 0.2  # seconds between two looks at what others have at hand
-
-Written = tuple[Work, list[tuple[File, str]]]
-"""What was made of some files, and those that were not written because their content was dropped meanwhile."""
+_TURN = 2.0  # seconds after which a worker of a cluster tells what it has done: thousands of them tell one process
 
 
 def work_on_claims(
@@ -29,7 +38,7 @@ def work_on_claims(
     workers: int,
     prepare_thread: Callable[[], None],
 ) -> Generator[Written, None, None]:
-    """Work in threads on what waits below a folder, until nothing does, and give what was written and what was left.
+    """Work in threads on what waits below a folder, until nothing does, and give what was written.
 
     Files that others have at hand are waited for: should they fail, somebody has to be there.
     """
@@ -93,5 +102,52 @@ def _work_once(
         intake.give_back(content.digest for content in work.batch.contents)
     if not claim.files:
         return False if store.waiting(folder, at_most=1) else None
-    tell((work, left))
+    tell(Written.of(work.batch, left))
     return bool(work.batch.photos or work.batch.failures)
+
+
+def claim_on_cluster(
+    cluster: "Cluster", store: SharedStore, folder: Path, encoder: PhotoEncoder, stages: Sequence[ViewEncoder]
+) -> Generator[Written, None, None]:
+    """Let the workers of a cluster do the same, until nothing waits below a folder."""
+    make = partial(Claimer, store.opener(), folder, encoder, stages)
+    is_done = False
+    # No further turn is asked for then; those that are running still tell what they have written.
+    turns = takewhile(lambda _: not is_done, count())
+    with closing(cluster.work(make, turns)) as finished:
+        for written, nothing_left in finished:
+            is_done |= nothing_left
+            yield from written
+
+
+class Claimer:
+    """A worker of a cluster, with a connection and networks of its own. Each call is a turn of a few seconds."""
+
+    def __init__(
+        self,
+        open_store: Callable[[], SharedStore],
+        folder: Path,
+        encoder: PhotoEncoder,
+        stages: Sequence[ViewEncoder],
+    ) -> None:
+        self.store = open_store()
+        self.folder = folder
+        self.intake = make_intake(encoder, self.store.digests(), stages)
+
+    def __call__(self, turn: int) -> tuple[list[Written], bool]:
+        """What was written, and whether nothing is left to do."""
+        written: list[Written] = []
+        start = last_answer = time.monotonic()
+        while time.monotonic() - start < _TURN:
+            try:
+                busy = _work_once(self.store, self.folder, self.intake, written.append)
+                last_answer = time.monotonic()
+            except ServerGoneError:
+                if time.monotonic() - last_answer > PATIENCE:
+                    raise
+                start, busy = time.monotonic(), False  # the turn lasts until the server is back, or too long away
+            if busy is None:
+                return written, True
+            if not busy:
+                time.sleep(_PAUSE)
+        return written, False

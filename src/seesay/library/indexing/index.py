@@ -20,7 +20,7 @@ from seesay.library.types import Failure, File, Folder, as_path
 from seesay.system.progress import Progress
 
 if TYPE_CHECKING:
-    from seesay.library.indexing.intake import Work
+    from seesay.library.indexing.intake import Written
     from seesay.system.cluster import Cluster
 
 
@@ -72,7 +72,8 @@ def index_folder(
         on_progress: Told how many of the files that had to be looked at are done.
 
     Raises:
-        SeesayError: The folder is not there, or it is empty where the library knows photos of it.
+        SeesayError: The folder is not there, it is empty where the library knows photos of it, or the store is too
+            small for the vectors.
     """
     start = below or folder.path
     shared = store.shared
@@ -87,6 +88,7 @@ def index_folder(
     failed = {failure.file.path for failure in store.failures([start])} if retry else set()
     todo = [file for path, file in listing.files.items() if known.get(path) != file or path in failed]
     if todo or waiting:
+        store.require_room(len(todo))
         _encode_all(store, start, todo, known, encoder, stages, done, workers, ray, on_progress)
     if todo or done.n_removed:
         store.drop_unused()
@@ -128,21 +130,19 @@ def _encode_all(
             from seesay.system.cluster import join
 
             cluster = stack.enter_context(join(ray, workers))
-            written = stack.enter_context(closing(_write_from(cluster, store, todo, encoder, stages)))
+            written = stack.enter_context(closing(_write_from(cluster, store, start, todo, encoder, stages)))
         else:
             prepare = stack.enter_context(encoder.inference_session())
             for stage in stages:
                 stack.enter_context(stage.inference_session())
             written = stack.enter_context(closing(_write_all(store, start, todo, encoder, stages, workers, prepare)))
-        for work, left in written:
-            done.n_encoded += len(work.batch.contents)
-            done.failures += work.batch.failures
-            for file in {file.path for file, _ in work.batch.photos} - {file.path for file, _ in left}:
-                if file in known:
-                    done.n_changed += 1
-                else:
-                    done.n_added += 1
-            n_done += len(work.batch.photos) + len(work.batch.failures) - len(left)
+        for batch in written:
+            done.n_encoded += batch.n_encoded
+            done.failures += batch.failures
+            n_known = sum(path in known for path in batch.paths)
+            done.n_changed += n_known
+            done.n_added += len(batch.paths) - n_known
+            n_done += len(batch.paths) + len(batch.failures)
             if on_progress:
                 on_progress(min(n_done, len(todo)), len(todo))
 
@@ -155,11 +155,11 @@ def _write_all(
     stages: Sequence[ViewEncoder],
     workers: int,
     prepare: Callable[[], None],
-) -> "Generator[tuple[Work, list[tuple[File, str]]], None, None]":
-    """Write batch after batch, and give each with what of it was not written because its content was dropped."""
+) -> "Generator[Written, None, None]":
+    """Write batch after batch, and give what was written."""
     # Opening photos needs packages that a library which is up to date can do without.
     from seesay.images.batches import work_in_batches
-    from seesay.library.indexing.intake import Intake
+    from seesay.library.indexing.intake import Intake, Written
 
     if (shared := store.shared) is not None:
         from seesay.library.indexing.claims import work_on_claims
@@ -174,24 +174,35 @@ def _write_all(
             for work in finished:
                 left = store.write(work.batch)
                 again += [*work.waiting, *(file for file, _ in left)]
-                yield work, left
+                yield Written.of(work.batch, left)
         todo = again
 
 
 def _write_from(
-    cluster: "Cluster", store: Store, todo: list[File], encoder: PhotoEncoder, stages: Sequence[ViewEncoder]
-) -> "Generator[tuple[Work, list[tuple[File, str]]], None, None]":
-    """Write what the workers of a cluster make; as `_write_all`."""
+    cluster: "Cluster",
+    store: Store,
+    start: Path,
+    todo: list[File],
+    encoder: PhotoEncoder,
+    stages: Sequence[ViewEncoder],
+) -> "Generator[Written, None, None]":
+    """Write what the workers of a cluster make, or let them write it where the store is one that they can reach."""
     from seesay.images.batches import BATCH
-    from seesay.library.indexing.intake import make_intake
+    from seesay.library.indexing.intake import Written, make_intake
 
+    if (shared := store.shared) is not None:
+        from seesay.library.indexing.claims import claim_on_cluster
+
+        shared.enqueue(todo)
+        yield from claim_on_cluster(cluster, shared, start, encoder, stages)
+        return
     while todo:
         again: list[File] = []
-        batches = [todo[start : start + BATCH] for start in range(0, len(todo), BATCH)]
+        batches = [todo[first : first + BATCH] for first in range(0, len(todo), BATCH)]
         make = partial(make_intake, encoder, frozenset(store.digests()), stages)
         with closing(cluster.work(make, batches)) as finished:
             for work in finished:
                 left = store.write(work.batch)
                 again += [*work.waiting, *(file for file, _ in left)]
-                yield work, left
+                yield Written.of(work.batch, left)
         todo = again

@@ -37,6 +37,26 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """What was written of a few files; small enough to be sent from one machine to another.
+
+    Attributes:
+        paths: Photos that are in the library.
+        n_encoded: Contents that went through the network.
+    """
+
+    paths: tuple[bytes, ...]
+    n_encoded: int
+    failures: tuple[Failure, ...]
+
+    @classmethod
+    def of(cls, batch: Batch, left: Iterable[tuple[File, str]]) -> "Written":
+        """Of a batch, without the files that were left because their content was dropped meanwhile."""
+        paths = {file.path for file, _ in batch.photos} - {file.path for file, _ in left}
+        return cls(tuple(sorted(paths)), len(batch.contents), tuple(batch.failures))
+
+
+@dataclass(frozen=True, slots=True)
 class _Opened:
     file: File
     digest: str

@@ -9,9 +9,11 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from seesay.errors import SeesayError
 from seesay.library.stores.address import read_address
 from seesay.library.stores.conditions import POSTGRES, below, conditions
 from seesay.library.stores.postgres_batches import write_batch
@@ -27,6 +29,7 @@ Search = Literal["auto", "exact"]
 EXACT_UP_TO = 20_000
 """Contents that are compared one by one; for more of them an index is made."""
 _WIDEST = 2000  # numbers of a vector that pgvector can index, and that fit into a page of the table
+_LONGEST = 16_000  # numbers of a vector that pgvector can keep
 _MOST_FOUND = 1000  # what pgvector's index gives at a time
 _BREADTH = 200  # how many it looks at, at the least
 
@@ -43,6 +46,7 @@ class PostgresStore(SqlStore, SharedStore):
 
     def __init__(self, url: str, *, search: Search = "auto") -> None:
         self.address = read_address(url)
+        self._url = url
         self.search = search
         self._server = Server(self.address)
         self._transaction = self._server.transaction
@@ -65,6 +69,10 @@ class PostgresStore(SqlStore, SharedStore):
         self, fingerprint: Fingerprint, stages: Mapping[str, Fingerprint] = {}, *, only_if_empty: bool = False
     ) -> None:
         dim = int(fingerprint.dim)
+        if dim > _LONGEST:
+            raise SeesayError(
+                f"{fingerprint.model} makes vectors of {dim:,} numbers", allowed=f"up to {_LONGEST:,} in pgvector"
+            )
         with self._transaction() as connection:
             connection.execute("LOCK TABLE about IN SHARE ROW EXCLUSIVE MODE")  # one start after the other
             begun = connection.execute("SELECT 1 FROM about WHERE key = 'fingerprint'").fetchone()
@@ -92,6 +100,9 @@ class PostgresStore(SqlStore, SharedStore):
             cursor.execute("DELETE FROM folders")
             cursor.executemany("INSERT INTO folders VALUES (%s, %s)", rows)
         return True
+
+    def opener(self) -> "Callable[[], PostgresStore]":
+        return partial(PostgresStore, self._url, search=self.search)
 
     def digests(self) -> "_Digests":
         return _Digests(self._rows)

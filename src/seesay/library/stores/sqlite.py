@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -51,6 +52,17 @@ class SqliteStore(SqlStore):
             except OSError as error:
                 raise SeesayError(f"the library {self.name} may only be read: {error.strerror or error}") from error
             yield
+
+    def require_room(self, n_photos: int) -> None:
+        held = self.fingerprint()
+        needed = n_photos * 2 * held.dim if held is not None else 0  # thumbnails and regions take more than that again
+        free = shutil.disk_usage(self.folder).free
+        if needed > free:
+            raise SeesayError(
+                f"the disk of the library {self.name} has {free / 1e9:,.1f} GB left, and the vectors of {n_photos:,} "
+                f"photos alone take {needed / 1e9:,.1f} GB",
+                hint=f"make room, or choose another place by SEESAY_LIBRARY; seesay plan --photos {n_photos}",
+            )
 
     def _rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         return self._database.rows(sql, *parameters)

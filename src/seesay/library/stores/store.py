@@ -52,6 +52,13 @@ class Store(ABC):
             SeesayError: Somebody else holds it.
         """
 
+    def require_room(self, n_photos: int) -> None:  # noqa: B027 - a store that cannot tell says nothing
+        """Say before hours of work that the vectors of so many further photos cannot be kept, where that is known.
+
+        Raises:
+            SeesayError: There is too little room for them.
+        """
+
     @abstractmethod
     def folders(self) -> list[Folder]:
         """Those that are looked through for photos."""
@@ -166,6 +173,10 @@ class SharedStore(Store):
     @property
     def shared(self) -> "SharedStore":
         return self
+
+    @abstractmethod
+    def opener(self) -> "Callable[[], SharedStore]":
+        """Opens the same store in another process, on whatever machine; it may hold a password."""
 
     @abstractmethod
     def enqueue(self, files: Iterable[File]) -> None:

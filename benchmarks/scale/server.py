@@ -1,0 +1,191 @@
+"""pgvector's index on the vectors of real photos: recall@10 against exact search, with and without filters; its cost.
+
+The vectors of the library are copied into a PostgreSQL server of the benchmark's own. Queries are sentences (captions
+of Flickr8K's test photos) and photos of the library. Filters are asked as a person asks them, through the store:
+
+- date: dates are dealt out at random, so that a filter leaves exactly 50 %, 5 % or 0.5 %, wherever the photos lie;
+- folder and tag: as they are in the collection, where the photos of a filter lie together.
+
+Building and searching are timed by the CPU time of the server's processes, which does not depend on who else uses the
+machine; what clients wait is recorded beside it.
+
+    SEESAY_DATA=… python -m benchmarks.scale.server LIBRARY [--photos N] [--m 16 --breadths 40 100 200 400]
+"""
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.scale.real import N_SENTENCES, Floats, Real, read_real, sentence_vectors
+from benchmarks.scale.sections import write_section
+from benchmarks.speed.servers import running_server
+from seesay.library.stores import postgres
+from seesay.library.stores.postgres import PostgresStore
+from seesay.library.stores.store import Store
+from seesay.library.types import Filter, Fingerprint
+
+CLIENTS = (1, 8, 32)
+SHARES = (0.5, 0.05, 0.005)
+EVERYTHING = Filter()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("library", type=Path)
+    parser.add_argument("--photos", type=int)
+    parser.add_argument("--breadths", type=int, nargs="+", default=[40, 100, 200, 400])
+    parser.add_argument("--memory", default="4GB", help="maintenance_work_mem of the server: the index is built in it")
+    parser.add_argument("--section", default="server")
+    arguments = parser.parse_args()
+    real = read_real(arguments.library, arguments.photos)
+    rng = np.random.default_rng(0)
+    queries = {
+        "sentences": sentence_vectors(),
+        "photos": real.vectors[rng.choice(len(real), N_SENTENCES, replace=False)],
+    }
+    settings = {"maintenance_work_mem": arguments.memory, "shared_buffers": "2GB", "max_wal_size": "8GB"}
+    with running_server(**settings) as server:
+        url = f"{server.get_uri()}&schema=real"
+        store, exact = PostgresStore(url), PostgresStore(url, search="exact")
+        store.start(Fingerprint("eye", "1", "none", real.vectors.shape[1]))
+        copy_into(store, real, rng)
+        row = {"photos": len(real), "dim": real.vectors.shape[1], **build(store, server, len(real))}
+        print(row, flush=True)
+        row["recall"] = {str(breadth): recalls(store, real, queries, breadth) for breadth in arguments.breadths}
+        print(row["recall"], flush=True)
+        row["breadth"] = postgres._BREADTH
+        row["filters"] = [
+            {"filter": name, "share": round(share, 4)} | recalls(store, real, queries, row["breadth"], where)
+            for name, share, where in filters(store, real)
+        ]
+        row["latency"] = [latency(store, server, queries["sentences"], n) for n in CLIENTS]
+        row["exact_milliseconds"] = latency(exact, server, queries["sentences"][:20], 1)
+        store.close()
+        exact.close()
+    write_section(arguments.section, **row)
+
+
+def copy_into(store: PostgresStore, real: Real, rng: np.random.Generator) -> None:
+    """Photos with their vectors and tags; dates are dealt out at random over 1,000 days."""
+    numbers = {int(content): number for number, content in enumerate(real.ids.tolist(), 1)}
+    days = np.datetime64("2020-01-01") + rng.permutation(len(real)) * 1000 // len(real)
+    tables: list[tuple[str, str, Any]] = [
+        ("contents", "digest, width, height", ((f"{number:032x}", 640, 480) for number in numbers.values())),
+        ("vectors", "content, vector", zip(numbers.values(), real.vectors, strict=True)),
+        (
+            "photos",
+            "path, size, mtime_ns, date, content",
+            ((p, 1, 1, f"{d}T00:00:00", n) for p, d, n in zip(real.paths, days, numbers.values(), strict=True)),
+        ),
+        ("tags", "class, content, probability", ((c, numbers[i], p) for c, i, p in real.tags)),
+    ]
+    with store._transaction() as connection, connection.cursor() as cursor:
+        for table, columns, lines in tables:
+            kinds = {"vectors": ["int8", "vector"]}.get(table)
+            with cursor.copy(f"COPY {table} ({columns}) FROM STDIN {'WITH (FORMAT BINARY)' if kinds else ''}") as copy:
+                if kinds:
+                    copy.set_types(kinds)
+                for line in lines:
+                    copy.write_row(line)
+    store._rows("SELECT 1 FROM pg_stat_activity LIMIT 1")
+    with store._server.connection() as connection:
+        connection.execute("ANALYZE")
+
+
+def build(store: PostgresStore, server: Any, n: int) -> dict[str, Any]:
+    """Build the index as the product does."""
+    before, start = server_cpu(server), time.perf_counter()
+    store.build_index()
+    ((index_bytes,),) = store._rows("SELECT pg_relation_size('vectors_nearest')")
+    return {
+        "pgvector": store._rows("SELECT extversion FROM pg_extension WHERE extname = 'vector'")[0][0],
+        "m": int(getattr(postgres, "_LINKS", 16)),
+        "building_seconds": round(time.perf_counter() - start, 1),
+        "building_cpu_seconds": round(server_cpu(server) - before, 1),
+        "index_bytes_per_photo": round(index_bytes / n),
+    }
+
+
+def recalls(
+    store: PostgresStore, real: Real, queries: dict[str, Floats], breadth: int, where: Filter = EVERYTHING
+) -> dict[str, float]:
+    """recall@10 of each kind of query."""
+    kept, postgres._BREADTH = postgres._BREADTH, breadth
+    try:
+        passing = np.array(sorted(set(store.contents(where)))) - 1  # ids are given from 1 on, in the order of the rows
+        return {kind: recall(store, real, passing, rows, where) for kind, rows in queries.items()}
+    finally:
+        postgres._BREADTH = kept
+
+
+def recall(store: Store, real: Real, passing: Any, queries: Floats, where: Filter) -> float:
+    """The share of the ten best of the photos that pass, each compared, that the store finds."""
+    exact = queries @ real.vectors[passing].T
+    n = min(10, len(passing))
+    best = passing[np.argsort(-exact, 1, kind="stable")[:, :n]] + 1
+    found = [{hit.photos[0].content for hit in store.nearest(query, 10, where)} for query in queries]
+    same = sum(len(own & set(row.tolist())) for own, row in zip(found, best, strict=True))
+    return round(same / (n * len(queries)), 4)
+
+
+def filters(store: PostgresStore, real: Real) -> Sequence[tuple[str, float, Filter]]:
+    """Filters by name, with the share of photos that they leave."""
+    days = {share: np.datetime64("2020-01-01") + round(1000 * share) for share in SHARES}
+    wanted = [(f"date {share:.1%}", Filter(before=str(day))) for share, day in days.items()]
+    folders = sorted({Path(os.fsdecode(path)).parent for path in real.paths})
+    collections: list[Path] = sorted({folder.parent for folder in folders})
+    wanted += [(f"folder {folder.name}", Filter(folders=(folder,))) for folder in collections]
+    wanted.append((f"folder {folders[0].parent.name}/{folders[0].name}", Filter(folders=(folders[0],))))
+    classes, counts = np.unique([tag[0] for tag in real.tags if tag[2] >= 0.2], return_counts=True)
+    for share in SHARES[1:]:
+        nearest = int(classes[np.abs(counts - share * len(real)).argmin()])
+        wanted.append((f"tag {nearest}", Filter(classes=(nearest,))))
+    return [(name, len(set(store.contents(where))) / len(real), where) for name, where in wanted]
+
+
+def latency(store: Store, server: Any, queries: Floats, n_clients: int) -> dict[str, Any]:
+    """What clients wait for twenty photos, and the CPU time of the server for a search."""
+
+    def ask(query: Floats) -> float:
+        start = time.perf_counter()
+        store.nearest(query, 20, EVERYTHING)
+        return 1000 * (time.perf_counter() - start)
+
+    with ThreadPoolExecutor(n_clients) as clients:
+        list(clients.map(ask, queries[: 2 * n_clients]))  # connections are opened
+        before = server_cpu(server)
+        waited = list(clients.map(ask, queries))
+        used = server_cpu(server) - before
+    return {
+        "clients": n_clients,
+        "p50": round(statistics.median(waited), 1),
+        "p95": round(float(np.quantile(waited, 0.95)), 1),
+        "server_cpu_milliseconds": round(1000 * used / len(queries), 2),
+    }
+
+
+def server_cpu(server: Any) -> float:
+    """CPU seconds of all processes of a server so far, those that have ended with them."""
+    main = int((Path(server.pgdata) / "postmaster.pid").read_text().split()[0])
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(stat.parent.name) == main:
+            ticks += sum(map(int, fields[11:15]))
+        elif int(fields[1]) == main:
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()

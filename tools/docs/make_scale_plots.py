@@ -1,0 +1,83 @@
+"""Draw docs/pictures/scale.png from benchmarks/results/scale.json: what growth does to quality, time and memory.
+
+python tools/docs/make_scale_plots.py
+"""
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from tables.reading import ROOT, result
+
+PICTURE = ROOT / "docs/pictures/scale.png"
+COLOURS = ("#1f6f9f", "#d9722e", "#5a9c51")
+STAGES = {"vectors": "vectors", "hubness": "+ hubness", "tags": "+ tags"}
+
+
+def main() -> None:
+    report = result("scale")
+    figure = Figure(figsize=(11, 6.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    ((first, tenth), (latency, memory)) = figure.subplots(2, 2)
+    draw_recall(first, report["quality"], "R@1")
+    draw_recall(tenth, report["quality"], "R@10")
+    draw_latency(latency, report)
+    draw_memory(memory, report)
+    for axes in (first, tenth, latency, memory):
+        axes.set_xscale("log")
+        axes.set_xlabel("photos")
+        axes.grid(alpha=0.25, which="major")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=9)
+    figure.savefig(PICTURE, dpi=110)
+    print(f"written to {PICTURE.relative_to(ROOT)}")
+
+
+def draw_recall(axes: Axes, quality: dict[str, Any], name: str) -> None:
+    for colour, (stage, label) in zip(COLOURS, STAGES.items(), strict=True):
+        rows = [row for row in quality["rows"] if row["stage"] == stage]
+        axes.plot([row["photos"] for row in rows], [row[name] for row in rows], "o-", color=colour, label=label)
+    axes.set_ylim(0, None)
+    axes.set_ylabel(f"{name}, %")
+    axes.set_title(f"{name} of Flickr8K's test captions")
+
+
+def draw_latency(axes: Axes, report: dict[str, Any]) -> None:
+    rows = sorted(report["exact"]["rows"], key=lambda row: row["photos"])
+    axes.plot(
+        [row["photos"] for row in rows], [row["warm_cpu_milliseconds"] for row in rows], "o-", color=COLOURS[0],
+        label="SQLite, every photo compared",
+    )  # fmt: skip
+    server = report["server"]
+    axes.plot(
+        [server["photos"]], [server["latency"][0]["server_cpu_milliseconds"]], "s", color=COLOURS[1],
+        label="PostgreSQL, HNSW index",
+    )  # fmt: skip
+    axes.axhline(20, color="0.6", linestyle=(0, (4, 3)), linewidth=1.2, label="20 ms")
+    axes.set_yscale("log")
+    axes.set_ylabel("CPU time, ms")
+    axes.set_title("One search")
+
+
+def draw_memory(axes: Axes, report: dict[str, Any]) -> None:
+    rows = sorted(report["exact"]["rows"], key=lambda row: row["photos"])
+    sizes = [row["photos"] for row in rows]
+    axes.plot(
+        sizes, [row["memory_megabytes"]["peak"] for row in rows], "o-", color=COLOURS[0], label="process, highest"
+    )
+    axes.plot(sizes, [row["matrix_megabytes"] for row in rows], "s--", color=COLOURS[2], label="matrix on disk")
+    server = report["server"]
+    axes.plot(
+        [server["photos"]], [server["photos"] * server["index_bytes_per_photo"] / 1e6], "s", color=COLOURS[1],
+        label="HNSW index",
+    )  # fmt: skip
+    axes.axhline(1000, color="0.6", linestyle=(0, (4, 3)), linewidth=1.2, label="1 GB")
+    axes.set_yscale("log")
+    axes.set_ylabel("MB")
+    axes.set_title("Memory for search")
+
+
+if __name__ == "__main__":
+    main()
