@@ -33,7 +33,7 @@ def tune(
             "--data",
             "-d",
             metavar="DATA",
-            help="Choose on the dev split of this collection. Repeatable for ensemble, tags and vectors. "
+            help="Choose on the dev split of this collection. Repeatable for choice, ensemble, tags and vectors. "
             "Default: the data of the present table, else flickr8k.",
         ),
     ] = None,
