@@ -57,6 +57,32 @@ def test_a_dry_run_writes_nothing(seesay: Call, embedding: Path, colours: Path, 
     assert "Sum" in json.loads(report.read_text())["steps"][0]["figures"]
 
 
+def test_a_check_tells_tables_that_come_out_again_from_others(
+    seesay: Call, embedding: Path, colours: Path, tmp_path: Path
+) -> None:
+    (embedding / "hubness.safetensors").unlink(missing_ok=True)  # with the centres that training saved
+    nothing = seesay("tune", embedding, "--check", "--data", colours)
+    assert (nothing.code, "colours has no tables to check" in nothing.err) == (2, True)
+    how = ("--data", colours, "--centres", "4")
+    assert seesay("tune", embedding, "--only", "hubness", *how).code == 0
+    again = seesay("tune", embedding, "--check", *how)
+    assert (again.code, again.out.startswith("hubness: same")) == (0, True)
+    path = embedding / "config.json"
+    about = json.loads(path.read_text())
+    about["hubness"]["n_centres"] = 5
+    path.write_text(json.dumps(about))
+    report = tmp_path / "report.json"
+    other = seesay("tune", embedding, "--check", *how, "--report", report)
+    assert other.code == 1
+    assert "hubness: differs by up to 20 %, chosen on colours/dev" in other.out
+    assert "  n_centres: 5 → 4" in other.out
+    assert json.loads(report.read_text())["steps"][0]["difference"] == 0.2
+    assert json.loads(path.read_text()) == about  # nothing was written
+    (embedding / "hubness.safetensors").unlink()
+    gone = seesay("tune", embedding, "--check", *how)
+    assert "hubness.safetensors images: – → [4, 16]" in gone.out
+
+
 def test_a_captioner_becomes_a_stage_after_an_embedding_and_is_calibrated(
     seesay: Call, embedding: Path, captioner: Path, colours: Path
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seesay.catalogue.weights import STEPS, find, tuned_table, weights_digest
+from seesay.catalogue.weights import PACKAGED, STEPS, check_digests, find, tuned_table, weights_digest
 from seesay.errors import SeesayError
 from seesay.models.card import card_lines, write_card
 
@@ -54,6 +54,15 @@ def test_other_weights_that_took_part_are_checked_too(folder: Path) -> None:
     change(folder, tuned={"cascade": {"weights": {"colours": own, "gone": "cd" * 32}}})
     with pytest.raises(SeesayError, match="there are no weights 'gone'"):
         tuned_table(find(folder), "cascade")
+
+
+@pytest.mark.parametrize("folder", sorted(PACKAGED.glob("*/config.json")), ids=lambda path: path.parent.name)
+def test_every_table_that_ships_fits_the_weights_that_ship(folder: Path) -> None:
+    weights = find(folder.parent)
+    for section in weights.about.get("tuned", {}):
+        inside = (weights.about.get("cascade") or {}).get(section)
+        assert weights.about.get(section) or inside, f"{weights.name} has a record of {section}, and no such table"
+        check_digests(weights, section)
 
 
 def test_a_digest_is_read_again_when_the_file_has_changed(folder: Path) -> None:

@@ -48,7 +48,7 @@ def add_towers(candidate: Candidate, target: Path, *, precision: str, tell: Call
     check_tensors(text, published, towers, _TEXT)
     check_tensors(vision, published, towers, VISION)
     check_view(published, towers, candidate.view)
-    _check_sizes(text, vision)
+    _check_sizes(text=text, image=vision)
     tell(f"reading {published.folder}")
     pieces = Pieces(candidate.tokenizer, candidate.rule, str(published.folder))
     spec = FeatureSpec("tower", weights=str(published.folder), expected_digest=published.digest())
@@ -76,7 +76,7 @@ def add_eye(candidate: Candidate, target: Path, *, precision: str, tell: Callabl
     with torch.device("meta"):
         vision = VisionTower(candidate.towers.vision)
     check_tensors(vision, published, candidate.towers, VISION)
-    _check_sizes(vision)
+    _check_sizes(image=vision)
     tell(f"reading {published.folder}")
     backbone = build_tower(published, candidate.towers, candidate.view)
     spec = FeatureSpec("tower", weights=str(published.folder))
@@ -102,12 +102,11 @@ def _scale(candidate: Candidate) -> tuple[float, float]:
     return scale, found["logit_bias"]
 
 
-def _check_sizes(*towers: torch.nn.Module) -> None:
+def _check_sizes(**towers: torch.nn.Module) -> None:
     """Refuse a tower that no one file of a graph can hold."""
-    for tower in towers:
+    for side, tower in towers.items():
         size = 4 * sum(tensor.numel() for tensor in tower.state_dict().values())
         if size >= LARGEST:
-            side = "image" if isinstance(tower, VisionTower) else "text"
             raise SeesayError(
                 f"the {side} tower takes {size / 1e9:.1f} GB, which is more than a graph's file holds",
                 allowed=f"up to {LARGEST / 1e9:.1f} GB a tower: a smaller model of the same kind",

@@ -14,13 +14,13 @@ from torch import Tensor
 
 from seesay.errors import SeesayError
 from seesay.excitation.match import match_saliency
+from seesay.export.graphs import score_ways
 from seesay.images.arrays import ImageFeatures
 from seesay.images.features import Features
 from seesay.images.regions import windows
 from seesay.layers.sequences import Sequences
-from seesay.models.base import Captioner, Matcher
-from seesay.models.identifier import Identifier
-from seesay.runtime.matching import GRAPH_OF, Model
+from seesay.models.base import Matcher
+from seesay.runtime.matching import Model
 from seesay.runtime.protocol import Texts
 from seesay.text.tokens import LONGEST
 from seesay.text.vocabulary import START
@@ -91,13 +91,16 @@ def compare(
             texts, read = model.encode_texts(some), graphs.encode_texts(some)
             _compare_texts(difference, texts, read)
             _compare_scores(difference, model, graphs, images, texts, read)
-    if hasattr(model, "encode_regions"):
-        _compare_regions(difference, model, graphs, features, theirs, sentences)
-    if isinstance(model, Identifier):
+    if graphs.can("phrases"):
+        for some in _batches(sentences):
+            difference.add("phrases", model.encode_phrases(some), graphs.encode_phrases(some))  # type: ignore[operator]
+    if "regions" in model.graph_kinds:
+        _compare_regions(difference, model, graphs, features, theirs)
+    if "saliency" in model.graph_kinds:
         _compare_saliency(difference, model, graphs, features, theirs, sentences)
-    if isinstance(model, Captioner):
+    if "captions" in model.graph_kinds:
         _compare_steps(difference, model, graphs, images)
-    if "upper" in graphs.graphs.names:
+    if "upper" in model.graph_kinds:
         _compare_upper(difference, model, graphs, theirs)
     if graphs.can("texts") and "texts" not in graphs.graphs.names:  # several graphs read a tree, and give it together
         read = [difference.largest.pop(verb, 0.0) for verb in ("texts", "phrases")]
@@ -125,29 +128,18 @@ def _compare_scores(
     difference: Difference, model: Matcher, graphs: Model, images: Tensor, texts: Any, read: Any
 ) -> None:
     seen = images.numpy()
-    if not isinstance(model, Captioner):
-        graph = "look" if "look" in graphs.graphs.names else "score"
-        difference.add(graph, model.score(images, texts), graphs.score(seen, read))
-        difference.add(graph, model.score(images[:1], texts), graphs.score(seen[:1], read))
-        return
-    for normalise, graph in GRAPH_OF.items():
-        scores = graphs.score(seen, read, normalise=normalise)
-        difference.add(graph, model.score(images, texts, normalise=normalise), scores)
-    if "score-views" in graphs.graphs.names:
-        wanted = model.score(images, texts, normalise="mean-image", softmax="logits")  # type: ignore[call-arg]
-        difference.add("score-views", wanted, graphs._score(seen, read, "score-views"))
+    for name, how in score_ways(model).items():
+        graph = "look" if "look" in model.graph_kinds else name
+        difference.add(graph, model.score(images, texts, **how), graphs._score(seen, read, graph))
+        difference.add(graph, model.score(images[:1], texts, **how), graphs._score(seen[:1], read, graph))
 
 
 def _compare_regions(
-    difference: Difference, model: Any, graphs: Model, features: Features, theirs: ImageFeatures,
-    sentences: Sequence[str],
+    difference: Difference, model: Any, graphs: Model, features: Features, theirs: ImageFeatures
 ) -> None:  # fmt: skip
     for n in (1, 7):
         vectors = model.encode_regions(features, windows(n))
         difference.add("regions", vectors, graphs.encode_regions(theirs, windows(n)))
-    if graphs.can("phrases"):
-        for some in _batches(sentences):
-            difference.add("phrases", model.encode_phrases(some), graphs.encode_phrases(some))
 
 
 def _compare_saliency(
@@ -164,7 +156,7 @@ def _compare_saliency(
                 difference.add(graph, getattr(wanted, name), getattr(found, name))
 
 
-def _compare_steps(difference: Difference, model: Captioner, graphs: Model, images: Tensor, n_words: int = 5) -> None:
+def _compare_steps(difference: Difference, model: Any, graphs: Model, images: Tensor, n_words: int = 5) -> None:
     difference.add("words", model.word_vectors(), graphs.word_vectors())
     difference.add("refine", model.refine(images), graphs.refine(images.numpy()))
     for rows in (images[:1], images):

@@ -8,7 +8,7 @@ from typing import Any
 from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 from seesay.export.checking import compare
-from seesay.export.graphs import graphs_of, missing
+from seesay.export.graphs import graphs_of
 from seesay.export.network import export_network, network_name
 from seesay.export.sharing import find_sources, share_weights, shorten_names
 from seesay.export.simplifying import simplify
@@ -71,7 +71,7 @@ def export_weights(
         "weighs_regions": bool(getattr(model, "weighs_regions", False)),
         "explainers": list(model.explainers),
         "files": {},
-        "missing": missing(model),
+        "missing": model.without_graphs,
     }
     for graph in graphs_of(model, features):
         written = trace(model, graph)

@@ -1,17 +1,19 @@
-"""Which graphs the use of a model needs, by the verbs that it answers.
+"""The graphs that the use of a model needs. Every model has `images`; which others, it says itself (`graph_kinds`).
 
 images       features of images → what the model keeps of them
 texts        rows of word numbers and their lengths → what it keeps of sentences
-score        both → (n_images, n_texts); of captioners also score-mean-image and likelihood, without normalisation,
-             and score-views, by logits, for weights whose logits are nearly log-probabilities
-regions      means over any regions → their vectors                    aligners
-phrases      word rows → one vector for each                           aligners
-start, step  the state before the first word, and a word further       captioners
-refine       encoded images → vectors whose neighbours look alike    captioners
-words        numbers of words → vectors, near each other where words are used alike        captioners
-look         scores with what was looked at                            sm-LSTM, in place of score
-upper        activations of the lower half → the eye's map and vector  the eye, for models that see through it
-pooled       vectors of what sees through the eye → what `images` gives  the eye, for captions by such models
+score        both → (n_images, n_texts); one graph for each way to normalise (`score`, `score-mean-image`,
+             `likelihood`), and `score-views` where a stage of search scores in a way of its own
+look         the same with what was looked at
+choose       the same by a verb that scores each sentence with candidates of its own; the graph is called `score`
+trees        the same of sentences that are read as trees: `leaves`, `level`, `nodes`, `score`
+regions      means over any regions → their vectors
+phrases      word rows → one vector for each
+captions     `start`, `step`: the state before the first word, and a word further; `refine`: encoded images → vectors
+             whose neighbours look alike; `words`: numbers of words → vectors, near where words are used alike
+saliency     a map and a sentence → what the match rests on; `saliency-contrastive`, minus the evidence against it
+upper        activations of the lower half → the eye's map and vector, for models that see through it
+pooled       vectors of what sees through the eye → what `images` gives, for matches of what others have seen
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,23 +26,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from seesay.errors import SeesayError
 from seesay.excitation.match import match_saliency
 from seesay.export import stand_ins
 from seesay.export.network import pooled_graph, upper_graph
 from seesay.export.tracing import Graph
-from seesay.export.trees import reads_trees, tree_graphs
+from seesay.export.trees import tree_graphs
 from seesay.images.features import LOWER, OUTPUTS, Features
 from seesay.images.regions import region_weights, windows
 from seesay.layers.sequences import Sequences
-from seesay.models.aligner import Aligner
-from seesay.models.base import Captioner, Matcher
-from seesay.models.hmlstm import HMLSTM
-from seesay.models.identifier import Identifier
+from seesay.models.base import Matcher
+from seesay.runtime.matching import GRAPH_OF
 
 SENTENCES = ("a dog runs through the snow", "two men")
 """What graphs are followed with; a batch of unlike lengths, so that padding is met."""
 _TEXTS = ("states", "words", "lengths")
-_NORMALISED = {"score": "marginal", "score-mean-image": "mean-image", "likelihood": "none"}
 
 
 @dataclass(frozen=True)
@@ -73,34 +73,10 @@ def graphs_of(model: Matcher, features: Features) -> list[Graph]:
     """
     with torch.no_grad():
         images = model.encode_images(features)
-    found = [_image_graph(model, features)]
-    if isinstance(model, Captioner):
-        found += _captioner_graphs(model, images)
-    if hasattr(model, "encode_regions"):
-        found += _region_graphs(model, features)
-    if isinstance(model, Identifier):
-        found += _saliency_graphs(model, features)
-    if hasattr(model, "feature_map"):
-        found += [upper_graph(model, features), pooled_graph(model, features)]
-    if isinstance(model, HMLSTM):
-        found += tree_graphs(model, images)
-    elif not reads_trees(model) and _has_texts(model):
-        found += _text_graphs(model, images)
-    return found
-
-
-def missing(model: Matcher) -> dict[str, str]:
-    """What has no graph, and why."""
-    if reads_trees(model) and not isinstance(model, HMLSTM):
-        why = "sentences are read as trees: which rows are added up differs from sentence to sentence"
-        return dict.fromkeys(("texts", "score", "phrases"), why)
-    if not _has_texts(model):
-        return dict.fromkeys(("texts", "score"), "the image is read before the words: there is nothing to keep")
-    return {}
-
-
-def _has_texts(model: Matcher) -> bool:
-    return model.can_score or not isinstance(model, Captioner)
+    kinds = [kind for kind in model.graph_kinds if kind not in model.without_graphs]
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise SeesayError(f"{model.family} asks for a graph {unknown[0]!r}", allowed=KINDS)
+    return [_image_graph(model, features), *(graph for kind in kinds for graph in KINDS[kind](model, features, images))]
 
 
 def feature_inputs(model: Matcher, features: Features) -> dict[str, Tensor]:
@@ -142,74 +118,84 @@ def reads_rows(model: Any) -> bool:
     return hasattr(model, "text_inputs")
 
 
-def _text_graphs(model: Any, images: Tensor) -> list[Graph]:
-    inputs = _text_inputs(model)
-    loops = _loops(model)
+def _text_graphs(model: Any, features: Features, images: Tensor) -> list[Graph]:
     with torch.no_grad():
-        texts = model.encode_texts(SENTENCES)
-    is_rows = isinstance(texts, Sequences)
+        is_rows = isinstance(model.encode_texts(SENTENCES), Sequences)
 
     def encode(*rows: Tensor) -> Any:
         found: Any = model.encode_inputs(*rows) if reads_rows(model) else _read(model, model.encode_texts, *rows)
         return (found.states, found.words, found.lengths) if is_rows else found
 
     outputs = ["states", "said", "n_said"] if is_rows else ["texts"]
-    free: dict[str, Sequence[str | None]] = {"subwords": ("n", "u"), "mask": ("n", "u")}
+    free: dict[str, Sequence[str | None]] = {"subwords": ("n", "u"), "mask": ("n", "u"), "texts": ("n",)}
     free |= {"words": ("n", "t"), "lengths": ("n",), "states": ("n", "s"), "said": ("n", "s"), "n_said": ("n",)}
-    found = [Graph("texts", encode, inputs, outputs, {**free, "texts": ("n",)}, loops)]
-    both: dict[str, Tensor] = {"images": images}
-    both |= dict(zip(_TEXTS, (texts.states, texts.words, texts.lengths), strict=True)) if is_rows else {"texts": texts}
-    return found + _score_graphs(model, both, loops)
+    return [Graph("texts", encode, _text_inputs(model), outputs, free, _loops(model))]
 
 
-def _score_graphs(model: Matcher, both: Mapping[str, Tensor], loops: Mapping[str, Any]) -> list[Graph]:
-    free = _rows("images") | {"texts": ("m",), "states": ("m", "t"), "words": ("m", "t"), "lengths": ("m",)}
-    free |= {"scores": ("n", "m")} | ({"images": ("n", "r")} if both["images"].ndim == 3 else {})
-
-    def scorer(compare: Callable[[Tensor, Any], Any]) -> Callable[..., Any]:
-        return lambda images, *texts: compare(images, Sequences(*texts) if len(texts) > 1 else texts[0])
-
-    if isinstance(model, Captioner):
-        ways: dict[str, dict[str, str]] = {name: {"normalise": how} for name, how in _NORMALISED.items()}
-        if model.self_normalise:
-            ways["score-views"] = {"normalise": "mean-image", "softmax": "logits"}
-        return [
-            Graph(name, scorer(_unwrapped(model, how)), both, ["scores"], free, loops) for name, how in ways.items()
-        ]
-    answer: Any = getattr(model, "look", None) or getattr(model, "choose", None)
-    if hasattr(model, "look"):
-        free = {**free, "regions": (None, "n", "m"), "said": (None, "n", "m", "s")}
-
-        def look(images: Tensor, texts: Sequences) -> Any:
-            looked = answer(images, texts)
-            return looked.scores, looked.regions, looked.words
-
-        return [Graph("look", scorer(look), both, ["scores", "regions", "said"], free, loops)]
-    if hasattr(model, "choose"):  # the same scores without blocks
-
-        def choose(images: Tensor, texts: Sequences) -> Tensor:
-            candidates = images.unsqueeze(0).expand(texts.lengths.shape[0], -1, -1)
-            scores: Tensor = answer(candidates, texts)
-            return scores.t()
-
-        return [Graph("score", scorer(choose), both, ["scores"], free, loops)]
-    return [Graph("score", scorer(model.score), both, ["scores"], free, loops)]
+def score_ways(model: Matcher) -> dict[str, dict[str, Any]]:
+    """The graphs of `score`, with what it is told for each."""
+    ways: dict[str, dict[str, Any]] = {GRAPH_OF[how]: {"normalise": how} for how in model.normalisations}
+    ways = ways or {"score": {}}
+    return ways if model.stage_options in ways.values() else {**ways, "score-views": model.stage_options}
 
 
-def _unwrapped(model: Captioner, how: Mapping[str, Any]) -> Callable[[Tensor, Any], Any]:
-    """`score` without its inference mode, in which nothing can be followed."""
+def _score_graphs(model: Matcher, features: Features, images: Tensor) -> list[Graph]:
     score = type(model).score
-    plain: Any = getattr(score, "__wrapped__", score)
-    return lambda images, texts: plain(model, images, texts, **how)
+    plain: Any = getattr(score, "__wrapped__", score)  # in inference mode nothing can be followed
+
+    def way(how: Mapping[str, Any]) -> Callable[[Tensor, Any], Any]:
+        return lambda images, texts: plain(model, images, texts, **how)
+
+    return [_pair_graph(name, way(how), model, images) for name, how in score_ways(model).items()]
 
 
-def _region_graphs(model: Any, features: Features) -> list[Graph]:
-    """A captioner sees regions beside the whole image, an aligner among those that it always looks at."""
+def _look_graph(model: Any, features: Features, images: Tensor) -> list[Graph]:
+    def look(images: Tensor, texts: Sequences) -> Any:
+        looked = model.look(images, texts)
+        return looked.scores, looked.regions, looked.words
+
+    return [_pair_graph("look", look, model, images, regions=(None, "n", "m"), said=(None, "n", "m", "s"))]
+
+
+def _choose_graph(model: Any, features: Features, images: Tensor) -> list[Graph]:
+    """The scores without blocks."""
+
+    def choose(images: Tensor, texts: Sequences) -> Tensor:
+        candidates = images.unsqueeze(0).expand(texts.lengths.shape[0], -1, -1)
+        scores: Tensor = model.choose(candidates, texts)
+        return scores.t()
+
+    return [_pair_graph("score", choose, model, images)]
+
+
+def _pair_graph(
+    name: str, compare: Callable[[Tensor, Any], Any], model: Matcher, images: Tensor, **beside: Sequence[str | None]
+) -> Graph:
+    """The graph of scores.
+
+    Args:
+        compare: What gives the scores, of encoded images and sentences.
+        beside: What it gives besides, with its dimensions.
+    """
+    with torch.no_grad():
+        texts = model.encode_texts(SENTENCES)
+    rows = [texts.states, texts.words, texts.lengths] if isinstance(texts, Sequences) else [texts]
+    inputs = {"images": images, **dict(zip(_TEXTS if len(rows) > 1 else ["texts"], rows, strict=True))}
+    free: dict[str, Sequence[str | None]] = {"images": ("n", "r") if images.ndim == 3 else ("n",), "texts": ("m",)}
+    free |= {"states": ("m", "t"), "words": ("m", "t"), "lengths": ("m",), "scores": ("n", "m"), **beside}
+
+    def run(images: Tensor, *texts: Tensor) -> Any:
+        return compare(images, Sequences(*texts) if len(texts) > 1 else texts[0])
+
+    return Graph(name, run, inputs, ["scores", *beside], free, _loops(model))
+
+
+def _region_graphs(model: Any, features: Features, images: Tensor) -> list[Graph]:
+    """Any regions are seen beside the whole image, or among those that the model always looks at."""
     boxes = windows(3)
-    beside = {"parts": features.parts if features.parts is not None else features.regions(model.boxes)} if isinstance(
-        model, Aligner
-    ) else {"pooled": features.pooled}  # fmt: skip
-    inputs = {**beside, "means": features.regions(boxes)}
+    known = feature_inputs(model, features)
+    beside = "parts" if "parts" in known else "pooled"
+    inputs = {beside: known[beside], "means": features.regions(boxes)}
     names = tuple(inputs)
 
     def encode(*tensors: Tensor) -> Tensor:
@@ -217,19 +203,19 @@ def _region_graphs(model: Any, features: Features) -> list[Graph]:
         found: Tensor = model.encode_regions(GivenRegions(**{"pooled": given["means"][:, 0], **given}), boxes)
         return found
 
-    free: dict[str, Sequence[str | None]] = {**_rows(*beside), "means": ("n", "r"), "vectors": ("n", "r")}
-    found = [Graph("regions", encode, inputs, ["vectors"], free)]
-    if isinstance(model, Aligner) and not reads_trees(model):
-
-        def read(words: Tensor, lengths: Tensor) -> Any:
-            return _read(model, model.encode_phrases, words, lengths)
-
-        rows = {"words": ("n", "t"), "lengths": ("n",), "vectors": ("n",)}
-        found.append(Graph("phrases", read, _word_inputs(model), ["vectors"], rows, _loops(model)))
-    return found
+    free: dict[str, Sequence[str | None]] = {**_rows(*names), "means": ("n", "r"), "vectors": ("n", "r")}
+    return [Graph("regions", encode, inputs, ["vectors"], free)]
 
 
-def _saliency_graphs(model: Identifier, features: Features) -> list[Graph]:
+def _phrase_graph(model: Any, features: Features, images: Tensor) -> list[Graph]:
+    def read(words: Tensor, lengths: Tensor) -> Any:
+        return _read(model, model.encode_phrases, words, lengths)
+
+    rows = {"words": ("n", "t"), "lengths": ("n",), "vectors": ("n",)}
+    return [Graph("phrases", read, _word_inputs(model), ["vectors"], rows, _loops(model))]
+
+
+def _saliency_graphs(model: Any, features: Features, images: Tensor) -> list[Graph]:
     """Excitation backprop, forwards and back in one graph."""
     assert features.map is not None
     inputs = {"map": features.map[:1].expand(len(SENTENCES), -1, -1, -1).clone(), **_word_inputs(model)}
@@ -258,7 +244,7 @@ def _saliency_graphs(model: Identifier, features: Features) -> list[Graph]:
     ]
 
 
-def _captioner_graphs(model: Captioner, images: Tensor) -> list[Graph]:
+def _captioner_graphs(model: Any, features: Features, images: Tensor) -> list[Graph]:
     with torch.no_grad():
         state = model.start(images)
     names = [f"state_{place}" for place in range(len(state))]
@@ -296,3 +282,19 @@ def _loops(model: Matcher) -> dict[str, Any]:
     replaced["seesay.layers.relu_lstm.ReLULSTM.read"] = stand_ins.read_pushes
     replaced["seesay.layers.transformer.Block.forward"] = stand_ins.attend
     return replaced
+
+
+KINDS: dict[str, Callable[[Any, Features, Tensor], list[Graph]]] = {
+    "captions": _captioner_graphs,
+    "regions": _region_graphs,
+    "phrases": _phrase_graph,
+    "saliency": _saliency_graphs,
+    "upper": upper_graph,
+    "pooled": pooled_graph,
+    "trees": tree_graphs,
+    "texts": _text_graphs,
+    "score": _score_graphs,
+    "look": _look_graph,
+    "choose": _choose_graph,
+}
+"""Each makes graphs of a model, features of images, and what the model keeps of these."""

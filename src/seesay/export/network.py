@@ -69,7 +69,7 @@ def _halves(backbone: Backbone) -> tuple[nn.Module | None, nn.Module]:
         return None, backbone.network
 
 
-def upper_graph(model: Any, features: Features) -> Graph:
+def upper_graph(model: Any, features: Features, images: Tensor) -> list[Graph]:
     """The eye's own half, of which other models take the map and the vector: activations → both."""
 
     def see(lower: Tensor) -> tuple[Tensor, Tensor]:
@@ -78,15 +78,15 @@ def upper_graph(model: Any, features: Features) -> Graph:
 
     assert features.lower is not None
     free = dict.fromkeys((LOWER, "map", "pooled"), ("n",))
-    return Graph("upper", see, {LOWER: features.lower.float()}, ["map", "pooled"], free)
+    return [Graph("upper", see, {LOWER: features.lower.float()}, ["map", "pooled"], free)]
 
 
-def pooled_graph(model: Any, features: Features) -> Graph:
+def pooled_graph(model: Any, features: Features, images: Tensor) -> list[Graph]:
     """The eye's vectors of photos, and beside them those of ImageNet's network → what `images` gives."""
     width = model.config.image_dim * (1 if model.beside is None else 2)
-    pooled = torch.zeros(len(features.pooled), width)
+    pooled = torch.zeros(len(images), width)
     free = dict.fromkeys(("pooled", "images"), ("n",))
-    return Graph("pooled", model.encode_pooled, {"pooled": pooled}, ["images"], free)
+    return [Graph("pooled", model.encode_pooled, {"pooled": pooled}, ["images"], free)]
 
 
 def network_name(spec: FeatureSpec, precision: str) -> str:

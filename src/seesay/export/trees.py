@@ -12,21 +12,16 @@ from torch import Tensor
 
 from seesay.export import stand_ins
 from seesay.export.tracing import Graph
+from seesay.images.features import Features
 from seesay.layers.sequences import Sequences
 from seesay.layers.tree_lstm import TreeLSTM
-from seesay.models.base import Matcher
 from seesay.models.hmlstm import HMLSTM
 from seesay.text.tree_places import Levels
 
 SENTENCES = ["a dog runs through the snow", "two dogs", ""]
 
 
-def reads_trees(model: Matcher) -> bool:
-    """Whether sentences are read as trees, whose shape a graph of rows of words does not know."""
-    return hasattr(model, "encode_trees") or getattr(model.config, "fragments", "words") == "edges"
-
-
-def tree_graphs(model: HMLSTM, images: Tensor) -> list[Graph]:
+def tree_graphs(model: HMLSTM, features: Features, images: Tensor) -> list[Graph]:
     """The graphs `leaves`, `level`, `nodes` and `score`."""
     tree, levels = model.tree, Levels.of(model.read(SENTENCES))
     words = torch.from_numpy(levels.words)

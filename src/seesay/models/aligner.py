@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -23,6 +23,7 @@ class Aligner(Matcher):
     """
 
     tuning = ("grounding", "presence")
+    graph_kinds: ClassVar[tuple[str, ...]] = ("regions", "phrases", "texts", "score")
     boxes: Boxes
 
     @property

@@ -90,11 +90,6 @@ class Matcher(nn.Module, Declared, ABC):
         """Fill the parts that are shared with the weights `source`."""
 
     @property
-    def can_score(self) -> bool:
-        """Whether `score` has an answer, which a language model without images has not."""
-        return True
-
-    @property
     def outputs(self) -> tuple[str, ...]:
         """Which features it needs of an image (see `seesay.images.features.OUTPUTS`)."""
         return self.outputs_for(self.config)
@@ -209,6 +204,8 @@ class Captioner(Matcher):
     learning_task = "captioning"
     tuning = ("captions", "matching", "confidence")
     tasks: ClassVar[tuple[str, ...]] = ("captions",)
+    normalisations = NORMALISATIONS
+    graph_kinds: ClassVar[tuple[str, ...]] = ("captions", "texts", "score")
 
     @abstractmethod
     def start(self, images: Tensor) -> State:

@@ -31,6 +31,8 @@ class Declared:
         starts_from: Keys of its configuration that name weights to start from, and the family they have to be of.
         n_dev_images: Dev images used for validation during training (0: all), for models that take minutes for all.
         is_embedding: Whether images and sentences are single vectors, and a score is their inner product.
+        normalisations: By what its scores can be divided, the usual way first; none where there is nothing to choose.
+        graph_kinds: The graphs that its use needs besides that of images (`seesay.export.graphs.KINDS`).
         in_half: Whether its weights are saved in half precision; published ones are kept as they are.
     """
 
@@ -49,6 +51,8 @@ class Declared:
     starts_from: ClassVar[Mapping[str, str]] = {}
     n_dev_images: ClassVar[int] = 0
     is_embedding: ClassVar[bool] = False
+    normalisations: ClassVar[tuple[str, ...]] = ()
+    graph_kinds: ClassVar[tuple[str, ...]] = ("texts", "score")
     in_half: ClassVar[bool] = True
 
     @classmethod
@@ -57,6 +61,22 @@ class Declared:
         first = ("hubness", "calibration", "choice", "tags") if cls.is_embedding else ()
         later = ("cascade", "calibration") if cls.stage in LATER_STAGES else ()
         return {*first, *later, *cls.tuning}
+
+    @property
+    def can_score(self) -> bool:
+        """Whether `score` has an answer, which a language model without images has not."""
+        return True
+
+    @property
+    def without_graphs(self) -> dict[str, str]:
+        """What no graph answers for a model of this configuration, and why."""
+        why = "the image is read before the words: there is nothing to keep"
+        return {} if self.can_score else dict.fromkeys(("texts", "score"), why)
+
+    @property
+    def stage_options(self) -> dict[str, Any]:
+        """What `score` is told where it is a stage of search."""
+        return {}
 
     @classmethod
     def outputs_for(cls, config: Any) -> tuple[str, ...]:

@@ -146,6 +146,11 @@ class DVSA(Aligner):
             # A word is a state of its encoder, a region is seen as it sees images.
             initialise_from_embedding(self, "start_from", projections=("W_m",), identity="W_d")
 
+    @property
+    def without_graphs(self) -> dict[str, str]:
+        why = "sentences are read as trees: which rows are added up differs from sentence to sentence"
+        return dict.fromkeys(("texts", "score", "phrases"), why) if self.config.fragments == "edges" else {}
+
     @classmethod
     def outputs_for(cls, config: DVSAConfig) -> tuple[str, ...]:
         return ("pooled", config.regions)

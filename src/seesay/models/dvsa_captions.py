@@ -87,6 +87,7 @@ class DVSACaptions(Captioner):
 
     config_type = DVSACaptionsConfig
     paper = "dvsa"
+    graph_kinds = ("captions", "regions", "texts", "score")
     weak_points = (
         "The phrases of its training regions were assigned by a model, and many of them wrongly: it names what "
         "is usual in such an image and guesses the rest. Read a description as a guess.",

@@ -54,6 +54,7 @@ class EyeEar(Matcher):
     tokenizer_type = Subwords
     learning_task = "eye-ear"
     stage = "first"
+    graph_kinds = ("upper", "pooled", "texts", "score")
     tuning = ("vectors",)
     starting_point = (
         "Its sentence encoder started from all-MiniLM-L6-v2 (Apache-2.0), which had learned from a billion pairs of "

@@ -126,6 +126,7 @@ class HMLSTM(Aligner):
     paper = "hmlstm"
     explainers = ("alignment",)
     stage = "regions"
+    graph_kinds = ("regions", "trees")
     weak_points = (
         "It found the region of each phrase by itself, and was often wrong: read a box as a guess.",
         "A sentence is read as a tree. Where the parser stumbles, over a list or a line of verse, so does the model.",

@@ -103,6 +103,7 @@ class Identifier(Matcher):
     paper = "identifier"
     explainers = ("contrastive", "excitation")
     tuning = ("calibration",)
+    graph_kinds = ("saliency", "texts", "choose")
     starts_from: ClassVar[Mapping[str, str]] = {"words_from": "vse"}
     weak_points = (
         "Images that look alike: it tells any two apart far better than two near ones.",

@@ -133,6 +133,7 @@ class SMLSTM(Matcher):
     tasks = ("retrieval", "attention")
     paper = "smlstm"
     explainers = ("attention",)
+    graph_kinds = ("texts", "look")
     starts_from: ClassVar[Mapping[str, str]] = {"start_from": "vse", "words_from": "dvsa"}
     weak_points = (
         "A score is of one image with one sentence: it is slow over many images, and meant for a short list.",

@@ -108,6 +108,7 @@ class Tower(TextReader, Matcher):
     config_type = TowerConfig
     tokenizer_type = Pieces
     explainers = ("alignment", "crops")
+    graph_kinds = ("regions", "texts", "score")
     starting_point = (
         "These are published towers that were added from a folder of the user's. What they learned from, and on which "
         "terms they may be used, is said where they were published."

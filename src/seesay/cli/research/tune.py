@@ -2,6 +2,7 @@
 
 import json
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,8 +30,11 @@ def tune(
     data: Annotated[
         list[str] | None,
         typer.Option(
+            "--data",
+            "-d",
             metavar="DATA",
-            help="Choose on the dev split of this collection. Repeatable for ensemble, matching, tags and vectors. "
+            help="Choose on the dev split of this collection. Repeatable for choice, ensemble, matching, tags and "
+            "vectors. "
             "Default: the data of the present table, else flickr8k.",
         ),
     ] = None,
@@ -66,6 +70,14 @@ def tune(
     ] = None,
     overwrite: Overwrite = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change and change nothing.")] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Choose the tables that are there again, change nothing, and say whether each comes out the same. "
+            "Exit code 1 if one does not.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what changed as JSON.")] = False,
 ) -> None:
     """Choose the settings of trained weights on dev data, and write them into the weights folder.
@@ -93,6 +105,7 @@ def tune(
     \b
     Examples:
         seesay tune vse --only calibration --dry-run
+        seesay tune vse --check
         seesay tune runs/dvsa/weights
         seesay tune mine --only ensemble --members vse,dvsa,mrnn
         seesay tune runs/hmlstm/weights --only prune --min-count 8 -o pruned
@@ -100,6 +113,7 @@ def tune(
     from seesay.catalogue.weights import find
     from seesay.system.files import replace_atomically
     from seesay.system.results import MARK, check_result_folder
+    from seesay.training.finishing import checking
     from seesay.training.finishing.embeddings import SPLIT
     from seesay.training.finishing.recording import compare, record
     from seesay.training.finishing.steps import NEED_BOXES, PROPOSERS
@@ -109,7 +123,7 @@ def tune(
     if output is not None:
         begins = ["vocabulary.json", "card.md"]
         check_result_folder(output, holds=["config.json", "model.safetensors"], begins=begins, overwrite=overwrite)
-    steps = _choose_steps(weights, only or [], members)
+    steps = _choose_steps(weights, only or [], members, check)
     if "prune" in steps:
         _prune(weights, steps, min_count, output, dry_run, as_json)
         return
@@ -123,7 +137,9 @@ def tune(
     for step in steps:
         start = time.monotonic()
         proposal = PROPOSERS[step](find(about.folder) if about.folder.is_dir() else about, request)
-        if dry_run:
+        if check:
+            change = checking.check(about.folder, proposal)
+        elif dry_run:
             change = compare(about.folder, proposal.section, proposal.table)
         else:
             if proposal.save:
@@ -134,20 +150,25 @@ def tune(
                 about.folder, proposal.section, proposal.table,
                 data=proposal.data, split=proposal.split, beside=proposal.beside,
             )  # fmt: skip
-        told.append(_tell(step, proposal, change, time.monotonic() - start, dry_run, as_json))
+        done = _done(change, dry_run, check)
+        told.append(_tell(step, proposal, change, done, time.monotonic() - start, as_json))
     if report is not None:
-        written = {"software": MARK, "weights": about.name, "steps": told}
+        today = datetime.now(UTC).isoformat(timespec="seconds")
+        written = {"software": MARK, "weights": about.name, "date": today, "steps": told}
         with replace_atomically(report) as temporary:
             temporary.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
     if as_json:
         told = [{key: value for key, value in each.items() if key != "figures"} for each in told]
-        typer.echo(json.dumps({"weights": about.name, "written": not dry_run, "steps": told}, indent=2))
+        typer.echo(json.dumps({"weights": about.name, "written": not (dry_run or check), "steps": told}, indent=2))
+    if check and any(each["difference"] > checking.WITHIN for each in told):
+        raise typer.Exit(1)
 
 
-def _choose_steps(weights: str, only: list[str], members: str) -> list[str]:
+def _choose_steps(weights: str, only: list[str], members: str, check: bool) -> list[str]:
     """The steps that are wanted, in the order in which later ones need earlier ones."""
     from seesay.catalogue.weights import STEPS, find
     from seesay.errors import SeesayError
+    from seesay.training.finishing.checking import steps_taken
     from seesay.training.finishing.steps import steps_for
 
     if unknown := [step for step in only if step not in STEPS]:
@@ -162,6 +183,10 @@ def _choose_steps(weights: str, only: list[str], members: str) -> list[str]:
         raise SeesayError(f"{found.name} has no use for {lacking[0]}", allowed=[*able, "prune"])
     if not (only or able):
         raise SeesayError(f"{found.name} has no settings to tune", allowed="--only prune", hint="seesay models")
+    if check and not only:
+        able = steps_taken(found)
+        if not able:
+            raise SeesayError(f"{found.name} has no tables to check", hint=f"seesay tune {found.name}")
     return [step for step in STEPS if step in (only or able)]
 
 
@@ -193,13 +218,26 @@ def _request(
     return Request(words, tuple(data or ()), images, entities, judgements, names(after), names(members), centres, tell)
 
 
+def _done(change: "Change", dry_run: bool, check: bool) -> str:
+    """What became of a table, in a few words."""
+    from seesay.training.finishing.checking import WITHIN, difference
+
+    if not check:
+        return ("would change" if dry_run else "changed") if change.keys else "no change"
+    if not change.keys:
+        return "same"
+    found = difference(change)
+    how_much = f" by up to {100 * found:.2g} %" if found < float("inf") else ""
+    return f"same, but for rounding{how_much}" if found <= WITHIN else f"differs{how_much}"
+
+
 def _tell(
-    step: str, proposal: "Proposal", change: "Change", seconds: float, dry_run: bool, as_json: bool
+    step: str, proposal: "Proposal", change: "Change", done: str, seconds: float, as_json: bool
 ) -> dict[str, Any]:
+    from seesay.training.finishing.checking import difference
+
     if not as_json:
-        done = "would change" if dry_run else "changed"
-        where = f"chosen on {proposal.data}/{proposal.split} in {seconds:.0f} s"
-        typer.echo(f"{step}: {done if change.keys else 'no change'}, {where}")
+        typer.echo(f"{step}: {done}, chosen on {proposal.data}/{proposal.split} in {seconds:.0f} s")
         for key, (old, new) in change.keys.items():
             typer.echo(f"  {key}: {'–' if old is None else old} → {'–' if new is None else new}")
     return {
@@ -209,6 +247,7 @@ def _tell(
         "data": proposal.data,
         "split": proposal.split,
         "changed": {key: list(values) for key, values in change.keys.items()},
+        "difference": min(difference(change), 1.0),
         "seconds": round(seconds, 1),
         "figures": proposal.figures,
     }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from seesay.catalogue.weights import find, tuned_table
 from seesay.data.collection import Collection
 from seesay.images.extraction import features_of
-from seesay.models.base import Captioner, Matcher
+from seesay.models.base import Matcher
 from seesay.models.pretrained import load
 from seesay.settings.blend import Blend
 from seesay.settings.tags import TagSettings
@@ -31,7 +31,7 @@ def score_texts(
     """
     features = features_of(photos.images, model.feature_spec, model.outputs).rows(range(len(photos)))
     images = model.encode_images(features)
-    options = model.stage_options if isinstance(model, Captioner) else {}
+    options = model.stage_options
     scores = np.zeros((len(texts), len(images)), np.float32)
     for start in range(0, len(texts), at_once):
         encoded = model.encode_texts(texts[start : start + at_once])
