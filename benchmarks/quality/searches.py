@@ -8,7 +8,9 @@ asked of the same photos, the first 300 test photos of Flickr8K; `other` is aske
     SEESAY_DATA=… python -m benchmarks.quality.searches audit                  count, and write the record
 
 What was seen is kept in benchmarks/results/searches/NAME.tsv, one photo and query a line, so that a later search is
-only to be looked at where it finds other photos. The rule, fixed before looking:
+only to be looked at where it finds other photos. For colours, counts, activities, typos and other languages all 300
+photos were looked at, and those that fit are in the file up to five a query and more, found or not: they are what a
+search could find at most. The rule, fixed before looking:
 
 - A photo fits (1) where somebody who is shown it and the query would say that it is what was asked for; else 0.
 - Everything that the query names has to be seen: the colour on the thing, the number of the things that stand in

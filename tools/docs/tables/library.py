@@ -1,6 +1,8 @@
 """Tables of docs/how-to/own-photos.md, docs/how-to/measure.md and docs/concepts.md."""
 
+import csv
 import json
+from collections import Counter
 from typing import Any
 
 from tables.reading import RESULTS, dated, ensemble_figures, result, table
@@ -63,17 +65,34 @@ def calibration_commands() -> str:
     return dated(table(header, rows), found, "python -m benchmarks.quality.calibration")
 
 
+LOOKED_THROUGH = ("activity", "count", "colour", "typo", "language")
+"""Kinds of queries for which every photo of a set was looked at, so that all photos that fit are known."""
+
+
 def searches() -> str:
-    """What was found for queries as people type them, judged by looking."""
+    """What was found for queries as people type them, judged by looking, and what could have been found."""
     sets = {path.stem: json.loads(path.read_text()) for path in sorted((RESULTS / "searches").glob("*.json"))}
-    kinds = next(iter(sets.values()))["by_kind"]
-    rows: list[list[object]] = [
-        [kind, *(f"{found['by_kind'][kind]['fit']} of {found['by_kind'][kind]['of']}" for found in sets.values())]
-        for kind in kinds
-    ]
-    header = ["kind of query", *(f"`{name}`, photos {found['photos']}" for name, found in sets.items())]
+    fitting = {name: count_fitting(name) for name in sets}
+    rows: list[list[object]] = []
+    for kind in next(iter(sets.values()))["by_kind"]:
+        cells: list[object] = [kind]
+        for name, found in sets.items():
+            own, at = found["by_kind"][kind], found["at"]
+            queries = [row["query"] for row in found["queries"] if row["kind"] == kind]
+            possible = sum(min(at, fitting[name][query]) for query in queries)
+            cells += [f"{own['fit']} of {own['of']}", possible if kind in LOOKED_THROUGH else ""]
+        rows.append(cells)
+    header = ["kind of query"]
+    for name, found in sets.items():
+        header += [f"`{name}`, photos {found['photos']}", "at most"]
     commands = "` and `".join(f"python -m benchmarks.quality.searches {name}" for name in sets)
     return dated(table(header, rows), next(iter(sets.values())), commands)
+
+
+def count_fitting(name: str) -> Counter[str]:
+    """How many photos of a set of searches are known to fit each query, whether they were found or not."""
+    with (RESULTS / "searches" / f"{name}.tsv").open(encoding="utf-8", newline="") as file:
+        return Counter(row["query"] for row in csv.DictReader(file, delimiter="\t") if row["fits"] == "1")
 
 
 def trials() -> str:
