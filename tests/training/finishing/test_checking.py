@@ -16,7 +16,7 @@ from seesay.training.finishing.requests import Proposal
     ("name", "steps"),
     [
         ("vse", ["hubness", "calibration", "tags"]),
-        ("mrnn", ["captions", "confidence"]),
+        ("mrnn", ["captions", "matching", "confidence"]),
         ("ensemble", ["ensemble"]),
         ("smlstm", []),
     ],
