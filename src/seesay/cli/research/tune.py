@@ -152,6 +152,8 @@ def tune(
             )  # fmt: skip
         done = _done(change, dry_run, check)
         told.append(_tell(step, proposal, change, done, time.monotonic() - start, as_json))
+        if check:
+            told[-1]["difference"] = min(checking.difference(change), 1.0)  # 1.0: not a number
     if report is not None:
         today = datetime.now(UTC).isoformat(timespec="seconds")
         written = {"software": MARK, "weights": about.name, "date": today, "steps": told}
@@ -234,8 +236,6 @@ def _done(change: "Change", dry_run: bool, check: bool) -> str:
 def _tell(
     step: str, proposal: "Proposal", change: "Change", done: str, seconds: float, as_json: bool
 ) -> dict[str, Any]:
-    from seesay.training.finishing.checking import difference
-
     if not as_json:
         typer.echo(f"{step}: {done}, chosen on {proposal.data}/{proposal.split} in {seconds:.0f} s")
         for key, (old, new) in change.keys.items():
@@ -247,7 +247,6 @@ def _tell(
         "data": proposal.data,
         "split": proposal.split,
         "changed": {key: list(values) for key, values in change.keys.items()},
-        "difference": min(difference(change), 1.0),
         "seconds": round(seconds, 1),
         "figures": proposal.figures,
     }
