@@ -38,6 +38,7 @@ import numpy as np
 from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data import Collection
+from seesay.errors import SeesayError
 from seesay.runtime.matching import Model
 from seesay.verbs.captions import caption
 
@@ -48,11 +49,13 @@ BEST = 3
 MATCHERS = ("eye", "vse")
 VERDICTS = ("right", "half", "half+", "wrong", "wrong+")
 WRITTEN = "written about it"
+UNJUDGED = "not judged"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--former", metavar="FOLDER", help="weights of another captioner")
+    parser.add_argument("--captions", action="store_true", help="captions alone, without sentences")
     parser.add_argument("--page", type=Path, metavar="FILE", help="write a page with the photos, to be looked at")
     parser.add_argument("--count", action="store_true", help="count the judgements of what is recorded")
     arguments = parse_arguments(parser, "gallery")
@@ -62,14 +65,16 @@ def main() -> None:
         record(arguments, ("numpy",), **kept, counts=count(found["photos"], read_verdicts(arguments.output)))
         return
     captioners = ["mrnn", *([arguments.former] if arguments.former else [])]
-    photos = [entry for name, split in SPLITS for entry in tell(data.load(name).split(split), name, split, captioners)]
+    matchers = () if arguments.captions else MATCHERS
+    photos = [entry for name, split in SPLITS for entry in tell(name, split, captioners, matchers)]
     record(arguments, ("numpy",), captioners=[Path(name).name for name in captioners], photos=photos)
     if arguments.page:
         arguments.page.write_text(draw(photos), encoding="utf-8")
 
 
-def tell(collection: Collection, name: str, split: str, captioners: Sequence[str]) -> list[dict[str, Any]]:
+def tell(name: str, split: str, captioners: Sequence[str], matchers: Sequence[str]) -> list[dict[str, Any]]:
     """What is said of the photos of one split."""
+    collection = data.load(name).split(split)
     places = list(range(0, len(collection), EVERY))[:N_EACH]
     paths = [collection.images[place] for place in places]
     entries: list[dict[str, Any]] = [
@@ -79,7 +84,8 @@ def tell(collection: Collection, name: str, split: str, captioners: Sequence[str
         for entry, told in zip(entries, caption(paths, model=captioner).images, strict=True):
             best = told.captions[0]
             entry["captions"].append({"text": best.text, "unsure": bool(best.is_unsure)})
-    for matcher in MATCHERS:
+            print(f"{entry['photo']}\t{best.text}\t{'unsure' if best.is_unsure else ''}", flush=True)
+    for matcher in matchers:
         for entry, place, order in zip(entries, places, best_sentences(matcher, paths, collection), strict=True):
             own = set(collection.items[place].sentences)
             texts = [collection.sentences[row] for row in order]
@@ -115,30 +121,24 @@ def read_verdicts(output: Path) -> dict[tuple[str, str], str]:
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
-        return {(row["photo"], row["text"]): row["verdict"] for row in csv.DictReader(file, delimiter="\t")}
+        found = {(row["photo"], row["text"]): row["verdict"] for row in csv.DictReader(file, delimiter="\t")}
+    if unknown := set(found.values()).difference(VERDICTS):
+        raise SeesayError(f"{path.name} has the verdict {min(unknown)!r}", allowed=VERDICTS)
+    return found
 
 
 def count(photos: Sequence[dict[str, Any]], verdicts: dict[tuple[str, str], str]) -> dict[str, dict[str, int]]:
-    """Verdicts by collection and kind of text; captions that are not marked unsure a second time, apart.
-
-    Raises:
-        SystemExit: A text was not judged.
-    """
+    """Verdicts by collection and kind of text, the captions that are not marked unsure a second time."""
     counts: dict[str, Counter[str]] = {}
-    missing = []
     for entry in photos:
         captioners = [f"{number}" for number in range(1, len(entry["captions"]) + 1)]
         for kind, text, own in said_of(entry, captioners):
-            verdict = "right" if own else verdicts.get((entry["photo"], text), "")
-            if verdict not in VERDICTS:
-                missing.append(f"{entry['photo']}\t{text}\t")
+            verdict = "right" if own else verdicts.get((entry["photo"], text), UNJUDGED)
             counts.setdefault(f"{entry['data']}, {kind}", Counter())[verdict] += 1
         sure = next(iter(entry["captions"]), None)
         if sure and not sure["unsure"]:
-            verdict = verdicts.get((entry["photo"], sure["text"]), "")
+            verdict = verdicts.get((entry["photo"], sure["text"]), UNJUDGED)
             counts.setdefault(f"{entry['data']}, caption, 1, not unsure", Counter())[verdict] += 1
-    if missing:
-        raise SystemExit("\n".join([*dict.fromkeys(missing), f"{len(missing)} texts are to be judged"]))
     return {kind: dict(found) for kind, found in counts.items()}
 
 
