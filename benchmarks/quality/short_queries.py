@@ -60,7 +60,7 @@ WAYS: dict[str, dict[str, float]] = {
     "hubness × 0, templates": {"hubness": 0.0, "templates": 1.0},
     "hubness × 0, contrast 0.5": {"hubness": 0.0, "contrast": 0.5},
 }
-Floats = NDArray[np.float32]
+Floats = NDArray[np.floating[Any]]
 Said = dict[str, dict[str, set[int]]]
 """By kind and query, the photos that it is said of."""
 
@@ -115,7 +115,8 @@ def phrases_of(words: list[str]) -> Iterable[tuple[str, str]]:
 
 def photo_vectors(model: Model, dev: Collection, kept: Path | None) -> Floats:
     if kept and kept.is_file():
-        return np.load(kept)["eye"]
+        loaded: Floats = np.load(kept)["eye"]
+        return loaded
     vectors = np.concatenate([model.encode_images(model.features([path])) for path in dev.images])
     if kept:
         np.savez(kept, eye=vectors)
