@@ -1,7 +1,7 @@
 import pytest
 
 from seesay.text.typed.known_words import read_words
-from seesay.text.typed.spelling import edits_between, is_common, nearest_spelling
+from seesay.text.typed.spelling import edits_between, is_common, nearest_spelling, other_number
 from seesay.text.vocabulary import Vocabulary
 
 KNOWN = Vocabulary.build(
@@ -22,6 +22,8 @@ KNOWN = Vocabulary.build(
         ("two umbrellas", "two umbrella"),
         ("bicycles", "bicycle"),
         ("cafés", "cafe"),
+        ("snw", "snow"),  # of three letters one may be missing
+        ("boyes", "boy"),
     ],
 )
 def test_a_misspelt_word_is_read_as_the_known_one(typed: str, read: str) -> None:
@@ -37,6 +39,16 @@ def test_a_real_word_that_was_never_learned_is_not_taken_for_another() -> None:
     reading = read_words("a dog with a lute", KNOWN)
     assert (reading.text, reading.unknown, reading.is_lost) == ("a dog with a lute", ("lute",), False)
     assert reading.notes(without="the rest counts") == ["the model has never learned 'lute': the rest counts"]
+
+
+def test_three_letters_are_not_taken_for_a_word_of_another_first_letter_or_of_other_three() -> None:
+    assert [nearest_spelling(word, KNOWN) for word in ("now", "dig", "nsow", "rid")] == [None, None, "snow", "ride"]
+
+
+def test_a_word_that_lost_its_last_letters_is_no_singular() -> None:
+    known = Vocabulary.build(["a tree", "two trees and a box", "three boxes"], min_count=1)
+    assert [other_number(word, known) for word in ("tre", "thre", "boxe", "boxs")] == [None, None, "boxes", "box"]
+    assert read_words("thre", known).text == "three"
 
 
 def test_a_text_of_unknown_words_alone_is_lost() -> None:

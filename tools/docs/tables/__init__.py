@@ -8,6 +8,7 @@ from tables import (
     captions,
     eye,
     foundation,
+    gallery,
     hmlstm,
     identify,
     library,
@@ -17,7 +18,21 @@ from tables import (
     towers,
 )
 
-PAGES = (foundation, captions, alignment, hmlstm, attention, identify, library, papers, reliability, scale, eye, towers)
+PAGES = (
+    foundation,
+    captions,
+    alignment,
+    hmlstm,
+    attention,
+    identify,
+    library,
+    papers,
+    reliability,
+    scale,
+    eye,
+    towers,
+    gallery,
+)
 TABLES: dict[str, Callable[[], str]] = {
     write.__name__.replace("_", "-"): write for page in PAGES for write in page.TABLES
 }

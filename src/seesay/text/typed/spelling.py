@@ -9,7 +9,8 @@ COMMON = 100_000
 """A word among so many of the most frequent ones of English text was meant as it is written: "lute" is no typing error
 for "cute". A smaller number replaces more real words, a larger one keeps more of the usual misspellings."""
 SHORTEST = 3
-"""Letters from which an edit is taken back; of three letters only a swap, as everything else is one edit from them."""
+"""Letters from which an edit is taken back; of three letters only a swap, and a letter that is missing after the first:
+everything else is one edit from them."""
 _TWO_EDITS = 8
 """Letters from which a second edit is taken back."""
 
@@ -30,8 +31,8 @@ def nearest_spelling(word: str, words: Words) -> str | None:
     Example:
         >>> from seesay.text.vocabulary import Vocabulary
         >>> known = Vocabulary.build(["a dog and a motorcycle", "two dogs"], min_count=1)
-        >>> [nearest_spelling(word, known) for word in ("dgo", "motorcylce", "motrcylce", "zeppelin")]
-        ['dog', 'motorcycle', 'motorcycle', None]
+        >>> [nearest_spelling(word, known) for word in ("dgo", "dgs", "motorcylce", "motrcylce", "zeppelin")]
+        ['dog', 'dogs', 'motorcycle', 'motorcycle', None]
     """
     if not word.isalpha() or len(word) < SHORTEST:
         return None
@@ -39,7 +40,9 @@ def nearest_spelling(word: str, words: Words) -> str | None:
     letters, is_short = set(word), len(word) == SHORTEST
     found: list[tuple[int, int, str]] = []
     for rank, known in enumerate(words.common_words(COMMON)):
-        if abs(len(known) - len(word)) > most or len(known) < SHORTEST or (is_short and sorted(known) != sorted(word)):
+        if abs(len(known) - len(word)) > most or len(known) < SHORTEST:
+            continue
+        if is_short and sorted(known) != sorted(word) and (len(known) == SHORTEST or known[0] != word[0]):
             continue
         # An edit takes at most one letter away: cheap to find out, and leaves few words to compare in full.
         if len(letters.difference(known)) <= most and (distance := edits_between(word, known)) <= most:
@@ -81,7 +84,11 @@ def other_number(word: str, words: Words) -> str | None:
         for ending, singular in endings
         if word.endswith(ending) and len(word) > len(ending) + 1
     ]
-    forms += [f"{word}s", f"{word}es", *([f"{word[:-1]}ies"] if word.endswith("y") else [])]
+    forms.append(f"{word}s")
+    if word.endswith(("s", "x", "z", "ch", "sh", "o")):  # "trees" is not the plural of "tre"
+        forms.append(f"{word}es")
+    if word.endswith("y"):
+        forms.append(f"{word[:-1]}ies")
     return next((form for form in forms if words.knows(form)), None)
 
 

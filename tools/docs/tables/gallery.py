@@ -1,0 +1,50 @@
+"""Tables of docs/gallery.md: sixty photos nobody chose, and queries of one or two words."""
+
+import csv
+
+from tables.reading import RESULTS, dated, result, table
+
+VERDICTS = ("right", "half", "half+", "wrong", "wrong+")
+
+
+def gallery() -> str:
+    """How many texts are right, half right and wrong."""
+    found = result("gallery")
+    rows: list[list[object]] = [
+        [kind, *(counts.get(verdict, 0) for verdict in VERDICTS)] for kind, counts in found["counts"].items()
+    ]
+    names = ", ".join(f"{number} is `{name}`" for number, name in enumerate(found["captioners"], 1))
+    text = table(["texts", *VERDICTS], rows) + f"\nOf the captioners, {names}."
+    return dated(text, found, "python -m benchmarks.quality.gallery --count")
+
+
+def gallery_photos() -> str:
+    """What was said of each photo, with its verdict."""
+    found = result("gallery")
+    with (RESULTS / "gallery.tsv").open(encoding="utf-8", newline="") as file:
+        verdicts = {(row["photo"], row["text"]): row["verdict"] for row in csv.DictReader(file, delimiter="\t")}
+    rows: list[list[object]] = []
+    for entry in found["photos"]:
+        cells = [
+            f"{each['text']}{' (unsure)' if each['unsure'] else ''}: {verdicts[entry['photo'], each['text']]}"
+            for each in entry["captions"]
+        ]
+        rows.append([entry["photo"], *cells])
+    return table(["photo", *(f"`{name}`" for name in found["captioners"])], rows)
+
+
+def short_queries() -> str:
+    """Average precision of short queries, by what is changed in their vectors."""
+    found = result("short_queries")
+    ways = found["average_precision_and_p5"]
+    rows: list[list[object]] = [
+        [way, *(" / ".join(f"{own[kind][0]:.1f}" for kind in own) for own in by_name.values())]
+        for way, by_name in ways.items()
+    ]
+    first = next(iter(ways.values()))
+    kinds = " / ".join(next(iter(first.values())))
+    header = ["vector of the query", *(f"{name}/dev: {kinds}" for name in first)]
+    return dated(table(header, rows), found, "python -m benchmarks.quality.short_queries")
+
+
+TABLES = (gallery, gallery_photos, short_queries)
