@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, help="only so many, of all commands in turn")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of a core, that a case may take")
     parser.add_argument("--whole", action="store_true", help="with the shipped weights, so that models run")
+    parser.add_argument("--only", action="append", metavar="COMMAND", help="run the lines of this command alone")
     parser.add_argument("--again", action="store_true", help="run again what has failed, after it was mended")
     arguments = parse_arguments(parser, "hostile")
     prepare()
@@ -48,6 +49,8 @@ def main() -> None:
         rows = {row["number"]: row for row in map(json.loads, _lines(done_file))}
         failed = [number for number, row in rows.items() if row["fault"]]
         waiting = failed if arguments.again else [number for number in range(len(cases)) if number not in rows]
+        if arguments.only:
+            waiting = [number for number in waiting if cases[number].arguments[0] in arguments.only]
         for number in sorted(waiting, key=lambda number: (cases[number].arguments[0] in LEARNING, number)):
             if time.monotonic() > until:
                 break
