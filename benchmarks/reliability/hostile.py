@@ -35,7 +35,9 @@ def main() -> None:
     parser.add_argument("--cases", type=int, help="only so many, of all commands in turn")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of a core, that a case may take")
     parser.add_argument("--whole", action="store_true", help="with the shipped weights, so that models run")
+    parser.add_argument("--only", action="append", metavar="COMMAND", help="run the lines of this command alone")
     parser.add_argument("--again", action="store_true", help="run again what has failed, after it was mended")
+    parser.add_argument("--parameter", action="append", default=[], help="with --again: and all lines that attack this")
     arguments = parse_arguments(parser, "hostile")
     prepare()
     until = time.monotonic() + 60 * arguments.minutes
@@ -46,8 +48,10 @@ def main() -> None:
         random.Random(arguments.seed).shuffle(cases)
         cases = in_turn(cases)[: arguments.cases]
         rows = {row["number"]: row for row in map(json.loads, _lines(done_file))}
-        failed = [number for number, row in rows.items() if row["fault"]]
+        failed = [number for number, row in rows.items() if row["fault"] or row["parameter"] in arguments.parameter]
         waiting = failed if arguments.again else [number for number in range(len(cases)) if number not in rows]
+        if arguments.only:
+            waiting = [number for number in waiting if cases[number].arguments[0] in arguments.only]
         for number in sorted(waiting, key=lambda number: (cases[number].arguments[0] in LEARNING, number)):
             if time.monotonic() > until:
                 break
@@ -56,7 +60,8 @@ def main() -> None:
             row = _run(attacks, cases[number], number)
             if row["fault"]:
                 print(json.dumps(row)[:400], flush=True)
-            rows[number] = row | ({"mended": rows[number]["fault"]} if arguments.again else {})
+            before = rows.get(number, {})
+            rows[number] = row | ({"mended": known} if (known := before.get("fault") or before.get("mended")) else {})
             with done_file.open("a") as log:
                 log.write(json.dumps(rows[number]) + "\n")
     _record(arguments, len(cases), [rows[number] for number in sorted(rows)])

@@ -44,6 +44,12 @@ def test_an_empty_file_is_a_file_of_the_users(tmp_path: Path) -> None:
     check_result(tmp_path / "empty.png", overwrite=True)
 
 
+@pytest.mark.skipif(not os.access("/proc/kmsg", os.R_OK), reason="there is no such file here")
+def test_a_file_that_blocks_is_no_result() -> None:
+    with pytest.raises(SeesayError, match="seesay has not made it"):
+        check_result(Path("/proc/kmsg"))
+
+
 def test_a_file_of_the_users_needs_to_be_given_up(photo: Path) -> None:
     with pytest.raises(SeesayError, match="seesay has not made it") as refused:
         check_result(photo)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from seesay.errors import SeesayError
 from seesay.system.files import PARTIAL
+from seesay.system.reading import open_regular
 
 MARK = "made by seesay"
 """Stands in every file that is written where a person has chosen the name."""
@@ -102,10 +103,10 @@ def check_result_folder(
 def is_result(path: Path) -> bool:
     """Whether a regular file is one that seesay has written as a result."""
     try:
-        with path.open("rb") as file:
-            start = file.read(_NEAR)
+        with open_regular(path) as file:
+            start = file.read(_NEAR) or b""  # files of /proc may have nothing to give yet
             file.seek(max(0, file.seek(0, os.SEEK_END) - _NEAR))
-            end = file.read(_NEAR)
+            end = file.read(_NEAR) or b""
     except OSError:
         return False
     mark = MARK.encode()

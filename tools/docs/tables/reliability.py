@@ -100,8 +100,25 @@ def soak() -> str:
         f"slope is {held['slope_per_minute']:+.3f} ± {held['standard_error']:.3f} MB a minute. The machine was shared "
         f"(mean load {found['mean_load_of_machine']:g} on {found['cores']} cores), so latencies are upper bounds."
     )
-    text = table(["request", "n", "p50 (ms)", "p95", "p99"], rows) + f"\n{note}"
+    text = table(["request", "n", "p50 (ms)", "p95", "p99"], rows) + f"\n{note}\n\n{_what_grows()}"
     return dated(text, found, "python -m benchmarks.reliability.soak")
+
+
+def _what_grows() -> str:
+    """Whether memory grows with requests, or with photos that come in: of runs that had only one of the two."""
+    still, arrivals = result("soak_still"), result("soak_arrivals")
+    told = [
+        f"{what}, {run['date'][:10]}: {run['at_rest_mb']['slope_per_minute']:+.2f} ± "
+        f"{run['at_rest_mb']['standard_error']:.2f} MB a minute"
+        for what, run in (
+            (f"{still['n_requests']:,} requests alone in {still['minutes']:.0f} minutes", still),
+            (f"{arrivals['n_indexed_meanwhile']:,} new photos alone in {arrivals['minutes']:.0f} minutes", arrivals),
+        )
+    ]
+    return (
+        "Memory at rest, the least in each fifteenth of the time, in runs with one of the two "
+        f"(`--arrivals 0`, `--clients 0`): {'; '.join(told)}."
+    )
 
 
 TABLES = (hostile_lines, fuzzed, faults, connections, soak)
