@@ -79,7 +79,8 @@ def main() -> None:
         images = photo_vectors(model, dev, arguments.vectors and arguments.vectors / f"{name}-dev.npz")
         texts = encode(model, said)
         for way, settings in WAYS.items():
-            found[way][name] = measure(said, images, partial(vector_of, texts=texts, model=model, **settings))
+            read: Any = partial(vector_of, texts=texts, model=model)
+            found[way][name] = measure(said, images, partial(read, **settings))
             print(f"{way:28} {name:10} {found[way][name]}", flush=True)
     record(arguments, ("numpy",), split="dev", weights="eye", queries=queries, average_precision_and_p5=found)
 

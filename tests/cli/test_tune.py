@@ -149,7 +149,7 @@ def test_each_family_says_which_steps_it_can_use() -> None:
     assert steps_for(find("eye")) == ["vectors", "hubness", "calibration", "choice", "tags"]
     assert steps_for(find("dvsa")) == ["cascade", "calibration", "grounding", "presence"]
     assert steps_for(find("mrnn")) == ["cascade", "calibration", "captions", "matching", "confidence"]
-    assert steps_for(find("dvsa-captions")) == ["captions", "matching", "confidence"]  # it compares nothing, and is no stage
+    assert steps_for(find("dvsa-captions")) == ["captions", "matching", "confidence"]
     assert steps_for(find("identifier")) == ["calibration"]
     assert steps_for(find("ensemble")) == ["ensemble"]
 
