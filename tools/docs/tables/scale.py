@@ -44,7 +44,7 @@ def scale_collection() -> str:
     ]
     note = (
         f"On {agreement['photos']:,} photos that have both, the cosine of the two vectors is at least "
-        f"{agreement['least_cosine']:.4f}."
+        f"{agreement['least_cosine']:.5f}."
     )
     return noted(table(["different photos that searches were measured on", "number"], rows), note, "cached")
 
