@@ -46,7 +46,7 @@ def scale_collection() -> str:
         f"On {agreement['photos']:,} photos that have both, the cosine of the two vectors is at least "
         f"{agreement['least_cosine']:.5f}."
     )
-    return noted(table(["different photos that searches were measured on", "number"], rows), note, "cached")
+    return noted(table(["different photos of the library", "number"], rows), note, "cached")
 
 
 def scale_scans() -> str:
