@@ -88,15 +88,15 @@ def sit(folder: Path, library: Path, workers: int, at_most: float) -> dict[str, 
 
 
 def count(library: Path) -> int:
-    return int(_ask(library, "SELECT COUNT(*) FROM contents")) if (library / FILE).exists() else 0
+    return int(ask(library, "SELECT COUNT(*) FROM contents")) if (library / FILE).exists() else 0
 
 
 def n_incomplete(library: Path) -> int:
     """Contents that have no vector or no thumbnail: batches are transactions, so a kill leaves none."""
-    return int(_ask(library, INCOMPLETE))
+    return int(ask(library, INCOMPLETE))
 
 
-def _ask(library: Path, question: str) -> Any:
+def ask(library: Path, question: str) -> Any:
     with closing(sqlite3.connect(library / FILE)) as connection:
         return connection.execute(question).fetchone()[0]
 

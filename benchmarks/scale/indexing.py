@@ -7,8 +7,10 @@ import argparse
 import json
 from pathlib import Path
 
-from benchmarks.scale.growing import count, n_incomplete
+from benchmarks.scale.growing import ask, count, n_incomplete
 from benchmarks.scale.sections import write_section
+
+FIRST = 5000
 
 
 def main() -> None:
@@ -31,8 +33,18 @@ def main() -> None:
         cpu_seconds_per_photo=round(sum(row["cpu_seconds"] for row in worked) / n, 4),
         peak_megabytes=max(row["peak_megabytes"] for row in worked),
         bytes_per_photo=round(size / photos),
+        bytes_per_photo_of_the_first={str(FIRST): first_bytes(arguments.library, size / photos)},
         log=sittings,
     )
+
+
+def first_bytes(library: Path, per_photo: float) -> int:
+    """Bytes per photo of a library of the first so many: what these keep, and the database's share for itself."""
+    kept = (
+        "SELECT avg(length(v.vector) + length(t.jpeg) + length(w.vector)) FROM vectors v "
+        "JOIN thumbnails t USING (content) JOIN views w USING (content)"
+    )
+    return round(per_photo - ask(library, kept) + ask(library, f"{kept} WHERE content <= {FIRST}"))
 
 
 if __name__ == "__main__":

@@ -113,12 +113,14 @@ def index_once(url: str, photos: str, n_workers: int, n_photos: int, share: floa
     indexer = start_indexing(url, photos, n_workers)
     moments: list[tuple[int, float, float]] = []  # photos that are done, CPU seconds of the workers, time
     before: dict[int, float] = {}
+    most: dict[int, float] = {}  # of each worker: those that have ended are listed no longer
     with Library(url) as library:
         while indexer.poll() is None:
             now, spent = time.monotonic(), worker_seconds(indexer.pid)
             if (n := library.store.counts().photos) >= n_photos / 5:
                 before = before or spent
-                moments.append((n, sum(spent.values()), now))
+                most |= spent
+                moments.append((n, sum(most.values()), now))
                 for pid, used in spent.items():
                     ahead = used - before.get(pid, used) > share * (now - moments[0][2])
                     with suppress(ProcessLookupError):

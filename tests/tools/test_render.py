@@ -199,27 +199,35 @@ def test_consensus_stands_beside_pycocoevalcap(render: SimpleNamespace) -> None:
     assert "3.0 million pairs" in text
 
 
-def test_capacity_is_reckoned_from_unit_costs(render: SimpleNamespace) -> None:
-    latency = {
-        "store": "postgres", "clients": 1, "median_milliseconds": 6.0, "slowest_of_twenty_milliseconds": 9.0,
-        "queries_per_second": 150.0,
-    }  # fmt: skip
-    vectors = {
-        "n": 1_000_000, "dim": 768, "building_seconds": 3600.0, "index_bytes_per_vector": 4000, "vector_bytes": 4000,
-        "recall_at_10": 0.99, "latency": [latency],
+def test_scale_shows_recall_with_and_without_filters_and_what_clients_wait(render: SimpleNamespace) -> None:
+    both = {"sentences": 0.991, "photos": 0.999}
+    waited = {"clients": 8, "p50": 6.4, "p95": 9.0, "server_cpu_milliseconds": 3.21}
+    server = {
+        "date": "2026-01-02", "command": "python -m benchmarks.scale.server", "photos": 50_000, "dim": 1281, "m": 16,
+        "pgvector": "0.6.2", "recall": {"200": both}, "breadth": 200, "building_cpu_seconds": 32.0,
+        "filters": [{"filter": "date 5.0%", "share": 0.05, **both}], "latency": [waited],
+        "index_bytes_per_photo": 8191, "exact_milliseconds": waited,
     }  # fmt: skip
     workers = {"photos": 200, "one_process_photos_per_second": 10.0, "two_workers_over_one_process": 1.8}
-    recall = {"photos": 8091, "recall_at_10_by_sentences": 0.991, "recall_at_10_by_photos": 0.999}
+    write_result(render, "scale", server=server)
     sharing = {"photos": 1000, "equal": True, "bytes_per_photo": 2000}
-    write_result(render, "scale", cores=2, machine="x86_64", vectors=vectors, recall=recall)
     write_result(render, "sharing", cores=2, machine="x86_64", workers=workers, sharing=sharing)
-    assert "| postgres | 1 | 6.0 ms | 9.0 ms | 150 |" in render.scale_latency()
-    assert cells(render.scale_recall())[2] == ["8,091", "0.991", "0.999"]
+    recall = cells(render.scale_recall())
+    assert recall[2] == ["all, `ef_search` 200", "100 %", "0.991", "0.999"]
+    assert recall[3] == ["date 5.0%", "5.0 %", "0.991", "0.999"]
+    assert "| 8 | 3.2 ms | 6 ms | 9 ms |" in render.scale_latency()
+    assert "Measured 2026-01-02 by `python -m benchmarks.scale.server`." in render.scale_latency()
     assert "| 1.80× |" in render.scale_sharing()
-    small, large, huge = render.scale_capacity().splitlines()[2:5]
-    assert small == "| 100,000 | 3 | 1.0 GB | 400 MB | 1 | 5 min | 5 ms |"
-    assert large == "| 10,000,000 | 278 | 100.0 GB | 40.0 GB | 1 | 11.7 h | 7 ms |"
-    assert huge.startswith("| 1,000,000,000 | 27,778 | 10.0 TB | 4.0 TB | 16 |")
+
+
+def test_capacity_is_what_plans_say(render: SimpleNamespace) -> None:
+    rows = cells(render.scale_capacity())[2:5]
+    assert [row[:3] for row in rows] == [
+        ["50,000", "1", "SQLite"],
+        ["1,000,000", "1", "SQLite"],
+        ["100,000,000", "100", "PostgreSQL"],
+    ]
+    assert all(cell.endswith("*") for cell in rows[2][3:])
 
 
 def test_the_readme_compares_the_best_published_row_with_the_packaged_weights(render: SimpleNamespace) -> None:
