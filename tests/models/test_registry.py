@@ -81,7 +81,7 @@ def copy_as_written_before(name: str, folder: Path) -> Path:
 def test_a_folder_that_shares_parts_under_the_older_name_opens(tmp_path: Path) -> None:
     folder = copy_as_written_before("smlstm", tmp_path)
     weights = find(folder)
-    assert set(weights.about["source_weights"]) == {"dvsa", "vse"}
+    assert set(weights.about["source_weights"]) == {"vse"}
     assert "borrowed" not in weights.about
     assert search_role(weights) is None
     older, shipped = load(folder).state_dict(), load("smlstm").state_dict()

@@ -87,6 +87,7 @@ def test_the_card_shows_every_table_with_where_it_was_chosen() -> None:
         "vectors": {"beside_weight": 0.4, "hub_weight": 0.9},
         "presence": {"slope": 2.0},
         "confidence": {"slope": 3.0},
+        "matching": {"matcher": "eye", "weight": 12.0},
         "tuned": {"hubness": record, "tags": record},
     }
     lines = card_lines(about)

@@ -214,7 +214,7 @@ def test_everything_is_answered_where_torch_cannot_be_imported(exported: Path) -
     assert found["loaded"] == []
     assert found["score"][0] == pytest.approx(load("vse").match(SAMPLES / "cat.jpg", "a cat")[0].tolist(), abs=3e-3)
     assert found["phrases"] == [2, 768]
-    assert found["regions"] == [1, 20, 1280]
+    assert found["regions"] == [1, 20, 2560]
 
 
 def ask_for_a_petabyte(graph: onnx.ModelProto) -> None:
