@@ -14,6 +14,7 @@ import runpy
 import select
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -158,19 +159,14 @@ class Attacks:
 
     def _make_library(self) -> None:
         """A library that every case begins with."""
-        from seesay.library.library import Library
-
-        child = os.fork()  # networks have threads, which no child may be forked beside
-        if child == 0:
-            try:
-                with Library(self.kept / "library") as library:
-                    library.index(self.inputs / "photos")
-                code = 0
-            except Exception:
-                traceback.print_exc()
-                code = 1
-            os._exit(code)
-        if os.waitpid(child, 0)[1]:
+        program = (
+            "import sys; from seesay.library.library import Library\n"
+            "with Library(sys.argv[1]) as library:\n    library.index(sys.argv[2])"
+        )
+        # A process of its own: networks have threads, which no child may be forked beside, nor they in a fork.
+        line = [sys.executable, "-c", program, str(self.kept / "library"), str(self.inputs / "photos")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)}
+        if subprocess.run(line, env=environment, check=False).returncode:
             raise SystemExit("there is no library to begin with")
 
     def _make_inputs(self) -> None:
