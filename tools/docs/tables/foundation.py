@@ -93,7 +93,7 @@ def headline() -> str:
         "Measured by `seesay evaluate WEIGHTS --data flickr8k`; Sum is that of the six recalls, on COCO of 1,000 dev "
         "photos, on IAPR TC-12 of the test photos (`--data coco --split dev`, `--data iapr`). The text encoder that "
         "`eye` started from had read captions of Flickr8K's test photos among a billion sentences, never their photos; "
-        "no other row has."
+        "no other row reads with it, and `dvsa` sees through `eye`, which was trained with it."
     )
     return table(["model", *RECALL_HEADINGS, "Sum", *ELSEWHERE.values()], rows) + f"\n{note}\n"
 
