@@ -102,8 +102,8 @@ def learn_on_from(model: Matcher, key: str, *, sees: str, bias: str = "") -> Non
     """
     source = load_source(model, key)
     takes_sight = source.feature_spec == model.feature_spec or _sees_beside(model, source)
-    parts = {name: name for name, part in model.named_children() if list(part.parameters())}
-    initialise_from_parts(model, source, {name: name for name in parts if name != sees or takes_sight})
+    learned = [name for name, part in model.named_children() if list(part.parameters())]
+    initialise_from_parts(model, source, {name: name for name in learned if name != sees or takes_sight})
     if not bias:
         return
     own = model.get_parameter(bias)
