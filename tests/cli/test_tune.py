@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from seesay.catalogue.weights import find, tuned_table, weights_digest
 from seesay.models.hubness import read_hubness
-from seesay.training.finishing.steps import steps_for
+from seesay.training.finishing.requests import Request
+from seesay.training.finishing.steps import lacks_matcher, steps_for
 
 Call = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("in_colours_cache")
@@ -132,6 +134,13 @@ def test_an_ensemble_gets_a_folder_and_can_be_chosen_again(
     refused = seesay("match", photo, "a red picture", "--ensemble", folder)
     assert refused.code == 2
     assert "the table 'members' was chosen with" in refused.err
+
+
+def test_without_a_matcher_that_sees_the_same_captions_are_not_matched() -> None:
+    request = Request(words=None)  # type: ignore[arg-type]  # which this question does not need
+    assert lacks_matcher(find("mrnn-flickr8k"), request)
+    assert not lacks_matcher(find("mrnn-flickr8k"), replace(request, after=("vse",)))
+    assert not lacks_matcher(find("mrnn"), request)
 
 
 def test_words_are_pruned_into_a_folder_of_their_own(seesay: Call, embedding: Path, tmp_path: Path) -> None:

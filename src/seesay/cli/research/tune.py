@@ -116,7 +116,7 @@ def tune(
     from seesay.training.finishing import checking
     from seesay.training.finishing.embeddings import SPLIT
     from seesay.training.finishing.recording import compare, record
-    from seesay.training.finishing.steps import NEED_BOXES, PROPOSERS
+    from seesay.training.finishing.steps import NEED_BOXES, PROPOSERS, lacks_matcher
 
     if report is not None:
         require_free(report, Path(weights) / "config.json", *(data or ()), overwrite=overwrite)
@@ -133,6 +133,9 @@ def tune(
     if not only and not request.has_entities and any(step in NEED_BOXES for step in steps):
         steps = [step for step in steps if step not in NEED_BOXES]
         request.tell(f"{' and '.join(NEED_BOXES)} are left out: they need the boxes of Flickr30k Entities (--entities)")
+    if not only and "matching" in steps and lacks_matcher(about, request):
+        steps.remove("matching")
+        request.tell("matching is left out: no matcher sees what these weights see (--after)")
     told: list[dict[str, Any]] = []
     for step in steps:
         start = time.monotonic()

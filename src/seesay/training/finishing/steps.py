@@ -17,7 +17,6 @@ from seesay.errors import SeesayError
 from seesay.grounding.tuned import grounding_of
 from seesay.images.backbones import find_network
 from seesay.models.aligner import load_aligner
-from seesay.models.base import Matcher
 from seesay.models.declared import LATER_STAGES
 from seesay.models.ensemble import scored_by
 from seesay.models.pretrained import load, load_captioner
@@ -142,7 +141,7 @@ def propose_captions(weights: Weights, request: Request) -> Proposal:
 
 def propose_matching(weights: Weights, request: Request) -> Proposal:
     model = load_captioner(weights.folder)
-    matcher = _witness_of(model, request)
+    matcher = _witness_of(model.feature_spec.backbone, request)
     if not matcher:
         raise SeesayError(
             f"{weights.name} sees through {model.feature_spec.backbone}, which is no matcher's",
@@ -168,18 +167,21 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
 def propose_presence(weights: Weights, request: Request) -> Proposal:
     boxed = _boxed(weights, request, "presence")
     aligner = load_aligner(weights.folder)
-    matcher = _witness_of(aligner, request)
+    matcher = _witness_of(aligner.feature_spec.backbone, request)
     answers, others = (doubt.gather_phrases(aligner, part, matcher) for part in _fitted_and_others(boxed))
     found = doubt.fit_presence(answers)
     figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
     return Proposal("presence", found.to_table(), boxed.name, (matcher,) if matcher else (), figures)
 
 
-def _witness_of(model: Matcher, request: Request) -> str:
-    """The matcher that was asked for (`--after`), or the eye where the model sees through it; else none."""
-    if request.after:
-        return request.after[0]
-    return find_network(model.feature_spec.backbone).upper
+def _witness_of(backbone: str, request: Request) -> str:
+    """The matcher that was asked for (`--after`), or the eye where a model sees through it; else none."""
+    return request.after[0] if request.after else find_network(backbone).upper
+
+
+def lacks_matcher(weights: Weights, request: Request) -> bool:
+    """Whether nothing could order the captions of weights, so that the step `matching` makes no sense."""
+    return not _witness_of(str(weights.about["features"]["backbone"]), request)
 
 
 def _boxed(weights: Weights, request: Request, section: str) -> Collection:
