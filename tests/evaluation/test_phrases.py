@@ -12,7 +12,7 @@ from torch import Tensor
 from seesay.data import Box, Collection, Item, Phrase
 from seesay.errors import SeesayError
 from seesay.evaluation.grounding import boxed_phrases
-from seesay.evaluation.phrases import encode_boxes, encode_phrase_texts, evaluate_phrases, gather_annotations
+from seesay.evaluation.phrases import encode_phrase_texts, evaluate_phrases, gather_annotations
 from seesay.images.extraction import FeatureStore, content_key
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
@@ -108,8 +108,8 @@ def test_a_model_that_knows_regions_is_asked_for_them_and_words_are_summed() -> 
     maps = torch.eye(3)[[0, 1]][None, None]  # (1, 1, 2, 3)
     box = np.array([[0, 0, 0.5, 1]], np.float32)
     features = Features(maps.mean((1, 2)), maps)
-    torch.testing.assert_close(encode_boxes(Parts(), features, box), torch.tensor([[2.0, 1.0, 1.0]]) / 6**0.5)
-    torch.testing.assert_close(encode_boxes(Whole(), features, box), torch.tensor([[1.0, 0.0, 0.0]]))
+    torch.testing.assert_close(Parts().region_vectors(features, box), torch.tensor([[2.0, 1.0, 1.0]]) / 6**0.5)
+    torch.testing.assert_close(Whole().region_vectors(features, box), torch.tensor([[1.0, 0.0, 0.0]]))
     found = encode_phrase_texts(Parts(), ["a b c", "a"], batch=1)
     torch.testing.assert_close(found, torch.tensor([[1.5] * 3, [0.5] * 3]))
 
@@ -127,8 +127,8 @@ def test_a_phrase_finds_the_region_that_fits_and_not_the_longest() -> None:
     maps = torch.tensor([[0.8, 0.6, 0.0], [0.6, 0.8, 0.0]])[None, None]  # left rather red, right rather green
     halves = np.array([[0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
     features, green = Features(maps.mean((1, 2)), maps), torch.tensor([0.0, 1.0, 0.0])
-    assert (encode_boxes(Long(), features, halves) @ green).argmax() == 1
-    assert (encode_boxes(Weighed(), features, halves) @ green).argmax() == 0
+    assert (Long().region_vectors(features, halves) @ green).argmax() == 1
+    assert (Weighed().region_vectors(features, halves) @ green).argmax() == 0
 
 
 def test_a_model_that_reads_phrases_in_its_own_way_is_asked_for_them() -> None:

@@ -25,7 +25,6 @@ from seesay.layers.dropout import without_dropout
 from seesay.layers.sequences import Sequences
 from seesay.models.base import Captioner, ImageLike, Matcher
 from seesay.models.ensemble import match_together as match_together
-from seesay.models.identifier import Identifier
 from seesay.models.pretrained import load, load_kind
 from seesay.runtime.matching import Model
 from seesay.runtime.protocol import Answering, State, Texts
@@ -105,7 +104,7 @@ class TorchModel:
 
     @property
     def weighs_regions(self) -> bool:
-        return bool(getattr(self.model, "weighs_regions", False))
+        return self.model.weighs_regions
 
     @property
     def temperature(self) -> float:
@@ -122,7 +121,7 @@ class TorchModel:
         if verb == "embed":
             return self.model.is_embedding or hasattr(self.model, "embed_texts")
         if verb == "saliency":
-            return isinstance(self.model, Identifier)
+            return verb in self.model.graph_kinds
         return hasattr(self.model, _METHODS.get(verb, verb))
 
     def features(self, images: Sequence[ImageLike]) -> ImageFeatures:
@@ -157,9 +156,9 @@ class TorchModel:
         return Looked(*(part.numpy() for part in (looked.scores, looked.regions, looked.words)))
 
     def saliency(self, features: ImageFeatures, sentences: Sequence[str], *, contrastive: bool) -> Saliency[Floats]:
-        if not isinstance(self.model, Identifier):
+        if not self.can("saliency"):
             raise SeesayError(f"{self.name} gives no probability of a match", hint="seesay models")
-        found = match_saliency(self.model, Features.of_arrays(features), sentences, contrastive=contrastive)
+        found = match_saliency(cast(Any, self.model), Features.of_arrays(features), sentences, contrastive=contrastive)
         return Saliency(*(part.numpy() for part in (found.logits, found.maps, found.words)))
 
     def start(self, images: Floats) -> State:

@@ -23,11 +23,9 @@ from seesay.data import Collection
 from seesay.errors import SeesayError
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases
 from seesay.images.extraction import features_of
-from seesay.images.features import Features
 from seesay.images.regions import Boxes
 from seesay.layers.dropout import without_dropout
 from seesay.metrics.grounding import RegionPhraseReport, region_phrase_report
-from seesay.models.aligner import Aligner
 from seesay.models.base import Matcher
 from seesay.system.progress import Progress
 from seesay.text.tokens import tokenize
@@ -117,7 +115,7 @@ def evaluate_phrases(
         )
     table = features_of(paths, model.feature_spec, ("pooled", "map"), root=store, on_progress=on_progress)
     with torch.inference_mode(), without_dropout(model):
-        regions = torch.cat([encode_boxes(model, table.rows([row]), some) for row, some in enumerate(about.boxes)])
+        regions = torch.cat([model.region_vectors(table.rows([row]), some) for row, some in enumerate(about.boxes)])
         scores = (regions @ encode_phrase_texts(model, about.texts).T).numpy()  # (n_regions, n_texts)
     chance = np.random.default_rng(0).random(scores.shape, np.float32)
     rows, n_candidates = {}, {}
@@ -134,25 +132,11 @@ def evaluate_phrases(
     return PhraseEvaluation(rows, n_candidates, len(regions), len(about.items))
 
 
-def encode_boxes(model: Matcher, features: Features, boxes: Boxes) -> Tensor:
-    """The vectors of some regions of one image, whose map is given: (N, D)."""
-    if isinstance(model, Aligner):
-        # One phrase ranks regions: lengths that were never learned would put the same few first for every phrase.
-        return model.unit_regions(features, boxes)[0]
-    means = features.regions(boxes)[0]  # (N, C)
-    vectors = model.encode_images(Features(means, means[:, None, None]))
-    if vectors.ndim != 2:
-        raise SeesayError(f"{model.family} has no vector for a region", allowed="a joint embedding, or an aligner")
-    return vectors
-
-
 def encode_phrase_texts(model: Matcher, texts: Sequence[str], *, batch: int = 256) -> Tensor:
-    """One vector for each phrase, read alone; the sum over its words where a model gives every word one: (n, D)."""
+    """One vector for each phrase, in batches of similar length: (n, D)."""
     order = sorted(range(len(texts)), key=lambda place: len(texts[place].split()))
-    vectors = []
-    for start in range(0, len(order), batch):
-        some = [texts[place] for place in order[start : start + batch]]
-        vectors.append(model.encode_phrases(some) if isinstance(model, Aligner) else model.encode_texts(some))
+    batches = (order[start : start + batch] for start in range(0, len(order), batch))
+    vectors = [model.phrase_vectors([texts[place] for place in places]) for places in batches]
     return torch.cat(vectors)[torch.tensor(order).argsort()]
 
 

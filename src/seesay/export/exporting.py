@@ -68,7 +68,7 @@ def export_weights(
         "network": own.name if (own := spec.graph_folder) else network_name(spec, precision),
         "outputs": list(model.outputs),
         "is_embedding": model.is_embedding,
-        "weighs_regions": bool(getattr(model, "weighs_regions", False)),
+        "weighs_regions": model.weighs_regions,
         "explainers": list(model.explainers),
         "files": {},
         "missing": model.without_graphs,

@@ -271,14 +271,11 @@ def _rows(*names: str) -> dict[str, Sequence[str | None]]:
 
 
 def _loops(model: Matcher) -> dict[str, Any]:
-    """The stand-ins that a model of this kind needs."""
+    """What replaces the loops of layers that the model's module imports."""
     module = type(model).__module__
     own = vars(__import__(module, fromlist=["*"]))
-    replaced: dict[str, Any] = {
-        f"{module}.{name}": getattr(stand_ins, name) for name in ("sum_of_max", "log_likelihoods") if name in own
-    }
-    if hasattr(model, "_recur") and getattr(model.config, "cell", "") == "relu":
-        replaced[f"{module}.{type(model).__name__}._recur"] = stand_ins.recur
+    loops = ("sum_of_max", "log_likelihoods", "relu_states")
+    replaced: dict[str, Any] = {f"{module}.{name}": getattr(stand_ins, name) for name in loops if name in own}
     replaced["seesay.layers.relu_lstm.ReLULSTM.read"] = stand_ins.read_pushes
     replaced["seesay.layers.transformer.Block.forward"] = stand_ins.attend
     return replaced

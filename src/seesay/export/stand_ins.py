@@ -17,7 +17,7 @@ from seesay.layers.sequences import Sequences
 
 @torch.jit.script
 def relu_states(w: Tensor, r: Tensor, U: Tensor) -> Tensor:
-    """The states of a ReLU recurrence, m-RNN's Eq. 2, over what enters at each step: (n, T, r), (n, r) → (n, T, r)."""
+    """For `seesay.layers.recurrent.relu_states`."""
     states: list[Tensor] = []
     for t in range(w.size(1)):
         r = torch.relu(r @ U.t() + w[:, t])
@@ -51,12 +51,6 @@ def word_log_probs(hidden: Tensor, words: Tensor, weight: Tensor, bias: Tensor) 
         wanted = words[:, t].unsqueeze(0).unsqueeze(-1).expand(logits.size(0), -1, -1)
         found.append(logits.gather(-1, wanted).squeeze(-1) - logits.logsumexp(-1))
     return torch.stack(found, -1)
-
-
-def recur(model: Any, w: Tensor, memory: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-    """For `MRNN._recur` with the paper's cell."""
-    states = relu_states(w, memory[0], model.recurrence.weight)
-    return states, [states[:, -1]]
 
 
 def read_pushes(layer: Any, pushes: Tensor, memory: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:

@@ -1,11 +1,12 @@
 """Recurrent encoders over padded sequences, exact for every length and without packing.
 
-torch packs sequences of unequal length, which is slow on a CPU. Reading from the left, padding at
-the end changes nothing before it; reading from the right, each sequence is turned around within its own length, so that
-its padding again comes last.
+torch packs sequences of unequal length, which is slow on a CPU. Read from the left, padding at the end changes nothing
+before it. To be read from the right, each sequence is reversed within its own length, so that its padding again comes
+last.
 """
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 CELLS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
@@ -23,6 +24,28 @@ def turn_around(x: Tensor, lengths: Tensor) -> Tensor:
     ends = lengths.unsqueeze(1)
     places = torch.where(steps < ends, ends - 1 - steps, steps)
     return x.gather(1, places.reshape(*places.shape, *[1] * (x.ndim - 2)).expand(x.shape))
+
+
+def relu_states(w: Tensor, r: Tensor, U: Tensor) -> Tensor:
+    """The states of a ReLU recurrence over its inputs: r(t) = ReLU(U · r(t−1) + w(t)).
+
+    Args:
+        w: (n, T, D) the inputs.
+        r: (n, D) the state before the first of them.
+        U: (D, D).
+
+    Returns:
+        (n, T, D).
+
+    Example:
+        >>> relu_states(torch.ones(1, 3, 1), torch.zeros(1, 1), 2 * torch.ones(1, 1)).flatten()
+        tensor([1., 3., 7.])
+    """
+    states = []
+    for t in range(w.shape[1]):
+        r = torch.relu(F.linear(r, U) + w[:, t])
+        states.append(r)
+    return torch.stack(states, 1)
 
 
 class Recurrent(nn.Module):

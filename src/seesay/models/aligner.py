@@ -26,14 +26,6 @@ class Aligner(Matcher):
     graph_kinds: ClassVar[tuple[str, ...]] = ("regions", "phrases", "texts", "score")
     boxes: Boxes
 
-    @property
-    def weighs_regions(self) -> bool:
-        """Whether it has learned how long the vectors of regions are: the longer, the more there is to say.
-
-        Where it has not, regions are compared by their directions (`unit_regions`).
-        """
-        return False
-
     def unit_regions(self, features: Features, boxes: Boxes) -> Tensor:
         """The vectors of any regions, of unit length where their lengths mean nothing: (n, N, D)."""
         vectors = self.encode_regions(features, boxes)
@@ -54,6 +46,13 @@ class Aligner(Matcher):
         """One vector for each phrase, read alone: the sum over its words: (n, D)."""
         texts = self.encode_texts(phrases)
         return (texts.states * texts.mask.unsqueeze(-1)).sum(1)
+
+    def region_vectors(self, features: Features, boxes: Boxes) -> Tensor:
+        # One phrase ranks regions: lengths that were never learned would put the same few first for every phrase.
+        return self.unit_regions(features, boxes)[0]
+
+    def phrase_vectors(self, phrases: Sequence[str]) -> Tensor:
+        return self.encode_phrases(phrases)
 
 
 @runtime_checkable

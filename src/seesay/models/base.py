@@ -20,6 +20,7 @@ from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone
 from seesay.images.features import Features, FeatureSpec, compute
 from seesay.images.io import open_image
+from seesay.images.regions import Boxes
 from seesay.models.declared import Declared
 from seesay.models.hubness import Hubness, find_hubness, read_hubness
 from seesay.system.progress import Progress
@@ -126,6 +127,21 @@ class Matcher(nn.Module, Declared, ABC):
     def score_views(self, views: Tensor, sentences: Sequence[str]) -> Tensor:
         """How well each sentence fits each image whose view is given: (n_images, n_texts)."""
         return self.score(views[:, 0] if self.is_embedding else views, self.encode_texts(sentences))
+
+    def region_vectors(self, features: Features, boxes: Boxes) -> Tensor:
+        """The vectors by which regions of one image are ranked for a phrase: (N, D).
+
+        To a model that sees whole images, a region is an image: its features are the mean of the map within the box.
+        """
+        means = features.regions(boxes)[0]  # (N, C)
+        vectors = self.encode_images(Features(means, means[:, None, None]))
+        if vectors.ndim != 2:
+            raise SeesayError(f"{self.family} has no vector for a region", allowed="a joint embedding, or an aligner")
+        return vectors
+
+    def phrase_vectors(self, phrases: Sequence[str]) -> Any:
+        """One vector for each phrase, read alone: (n, D)."""
+        return self.encode_texts(phrases)
 
     def check_features(self, key: str, features: Tensor) -> None:
         """Refuse features whose last dimension is not what `config.key` says."""

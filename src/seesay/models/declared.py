@@ -32,6 +32,7 @@ class Declared:
         n_dev_images: Dev images used for validation during training (0: all), for models that take minutes for all.
         is_embedding: Whether images and sentences are single vectors, and a score is their inner product.
         normalisations: By what its scores can be divided, the usual way first; none where there is nothing to choose.
+        softmaxes: How its scores can sum over words, the usual way first; none where there is nothing to choose.
         graph_kinds: The graphs that its use needs besides that of images (`seesay.export.graphs.KINDS`).
         in_half: Whether its weights are saved in half precision; published ones are kept as they are.
     """
@@ -52,6 +53,7 @@ class Declared:
     n_dev_images: ClassVar[int] = 0
     is_embedding: ClassVar[bool] = False
     normalisations: ClassVar[tuple[str, ...]] = ()
+    softmaxes: ClassVar[tuple[str, ...]] = ()
     graph_kinds: ClassVar[tuple[str, ...]] = ("texts", "score")
     in_half: ClassVar[bool] = True
 
@@ -66,6 +68,11 @@ class Declared:
     def can_score(self) -> bool:
         """Whether `score` has an answer, which a language model without images has not."""
         return True
+
+    @property
+    def weighs_regions(self) -> bool:
+        """Whether the length of a region's vector was learned: the longer, the more there is to say about it."""
+        return False
 
     @property
     def without_graphs(self) -> dict[str, str]:

@@ -28,6 +28,7 @@ from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.dropout import without_dropout
 from seesay.layers.likelihood import log_likelihoods
+from seesay.layers.recurrent import relu_states
 from seesay.layers.sequences import Sequences
 from seesay.models.base import NORMALISATIONS, Captioner, State
 from seesay.models.registry import register_model
@@ -126,6 +127,7 @@ class MRNN(Captioner):
     tasks = ("captions", "retrieval")
     paper = "mrnn"
     stage = "captions"
+    softmaxes = SOFTMAXES
     starts_from: ClassVar[Mapping[str, str]] = {"start_from": "mrnn"}
     weak_points = (
         "It says what is usual: a man in a blue shirt where the shirt is green, a dog where the animal is rare. Read a "
@@ -235,16 +237,12 @@ class MRNN(Captioner):
         return language, memory
 
     def _recur(self, w: Tensor, memory: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        if not isinstance(self.recurrence, nn.Linear):
-            before = [part.unsqueeze(0) for part in memory]
-            states, after = self.recurrence(w, tuple(before) if len(before) == 2 else before[0])
-            return states, [part.squeeze(0) for part in (after if isinstance(after, tuple) else (after,))]
-        r = memory[0]
-        states = []
-        for t in range(w.shape[1]):
-            r = torch.relu(self.recurrence(r) + w[:, t])  # Eq. 2
-            states.append(r)
-        return torch.stack(states, 1), [r]
+        if isinstance(self.recurrence, nn.Linear):
+            states = relu_states(w, memory[0], self.recurrence.weight)  # Eq. 2
+            return states, [states[:, -1]]
+        before = [part.unsqueeze(0) for part in memory]
+        states, after = self.recurrence(w, tuple(before) if len(before) == 2 else before[0])
+        return states, [part.squeeze(0) for part in (after if isinstance(after, tuple) else (after,))]
 
     def _join(self, language: Tensor, images: Tensor) -> Tensor:
         """The multimodal layer (Eq. 3): (n, T, M)."""

@@ -12,7 +12,6 @@ from seesay.evaluation.report import Measured, Report
 from seesay.evaluation.retrieval import Evaluation, evaluate_graphs, evaluate_retrieval
 from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request, abilities
 from seesay.models.base import NORMALISATIONS
-from seesay.models.mrnn import MRNN, SOFTMAXES
 from seesay.system.cluster import spreading
 
 
@@ -88,8 +87,8 @@ def _is_likelihood(request: Request) -> bool:
 def _options(request: Request) -> dict[str, str]:
     """How a captioner scores."""
     how = {"normalise": request.normalise or NORMALISATIONS[0]}
-    if isinstance(request.model, MRNN):
-        return {**how, "softmax": request.softmax or SOFTMAXES[0]}
+    if softmaxes := request.model.softmaxes:
+        return {**how, "softmax": request.softmax or softmaxes[0]}
     if request.softmax:
         raise SeesayError(f"--softmax is for m-RNN; {request.weights.name} is {request.model.family}")
     return how
