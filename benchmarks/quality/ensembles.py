@@ -1,9 +1,9 @@
 """How much do matchers find together? Members alone and the sum of their standardised scores, on Flickr8K.
 
 Weights are chosen on dev, figures are of test. One ensemble has members that learned from Flickr8K's training images
-alone, the other those that ship for use; both are measured as plain sums and corrected for
-hubness; so is the embedding alone. Every member's scores of a split are computed once; a captioner's likelihoods take
-most of the time. `seesay tune ensemble` chooses the second for the package.
+alone, the other those that ship for use; both are measured as plain sums and, where the first member has a file of
+hubness (`seesay tune vse --only hubness` writes that of `vse`), corrected for hubness; so is the embedding alone. Every
+member's scores of a split are computed once; a captioner's likelihoods take most of the time.
 
     SEESAY_DATA=… python -m benchmarks.quality.ensembles [--flickr8k NAME …] [--shipped NAME …] [--keep DIR]
 """

@@ -30,7 +30,7 @@ from seesay.system.reading import require_regular
 
 _OLDER = "popularity.safetensors"  # its name in folders of version 0.1
 N_CENTRES = 512
-"""Of each side, as training saves them; packaged weights have fewer, for their size (`seesay tune --only hubness`)."""
+"""Of each side, as training saves them; `seesay tune --only hubness` makes fewer, in a smaller file."""
 MOST = 30_000
 """Vectors that are clustered; of more, so many are drawn."""
 

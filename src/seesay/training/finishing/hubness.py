@@ -12,7 +12,7 @@ from seesay.models.hubness import Hubness, estimate_hubness
 from seesay.training.finishing.ensemble import choose_weights
 
 N_CENTRES = 128
-"""As packaged weights have them, for their size: on dev more find hardly more (benchmarks/results/hubness.json)."""
+"""Of each side: on dev, more centres gain little (benchmarks/results/hubness.json)."""
 
 
 @dataclass(frozen=True, eq=False)
