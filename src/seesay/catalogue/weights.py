@@ -13,7 +13,7 @@ from seesay.errors import SeesayError
 from seesay.settings.calibration import Calibration
 from seesay.settings.doubt import Doubt
 from seesay.system.files import models_dir
-from seesay.system.reading import parse_json, read_text
+from seesay.system.reading import read_json
 
 FORMAT = 1
 PACKAGED = Path(__file__).parents[1] / "weights"
@@ -149,12 +149,7 @@ def _is_file(path: Path) -> bool:
 def read_about(folder: Path) -> Weights:
     """Read and check the config.json of a weights folder."""
     path = folder / "config.json"
-    try:
-        about = parse_json(read_text(path))
-    except OSError as error:
-        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise SeesayError(f"{path} is not JSON: {error}") from error
+    about = read_json(path)
     if not isinstance(about, dict) or not all(isinstance(about.get(key), kind) for key, kind in _NEEDED.items()):
         raise SeesayError(f"{path} does not describe weights of seesay", allowed=f"an object with {', '.join(_NEEDED)}")
     if about["format"] != FORMAT:

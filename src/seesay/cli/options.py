@@ -23,7 +23,7 @@ def _check_place(place: str | None) -> str | None:
 Model = Annotated[
     str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="Take every word as it is typed, also where it looks misspelt.")]
+Exact = Annotated[bool, typer.Option("--exact", help="Take every word as typed, even if it looks misspelt.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Photo = Annotated[
     PathOrAddress, typer.Argument(parser=as_path, metavar="PHOTO", help="A photo; - reads it from stdin.")
@@ -36,11 +36,11 @@ Output = Annotated[
 ]
 Overwrite = Annotated[
     bool,
-    typer.Option("--overwrite", help="Replace a file that seesay has not made; never one that is read."),
+    typer.Option("--overwrite", help="Replace a file that seesay did not write. Input files are never replaced."),
 ]
 OverwriteFolder = Annotated[
     bool,
-    typer.Option("--overwrite", help="Write into a folder that holds other things than an earlier result."),
+    typer.Option("--overwrite", help="Write into a folder even if it holds other files than an earlier result."),
 ]
 Regions = Annotated[
     str, typer.Option("--regions", metavar="SCHEME", help="Boxes to choose from: search-N, windows-N or grid-RxC.")
@@ -67,7 +67,7 @@ Within = Annotated[
 Images = Annotated[
     PathOrAddress | None,
     typer.Option(
-        parser=as_path, metavar="DIR", help="The folder of the images, where the collection does not hold them."
+        parser=as_path, metavar="DIR", help="The folder of the images, if the collection does not contain them."
     ),
 ]
 Split = Annotated[str, typer.Option(metavar="NAME", help="Which split of a collection: train, dev, test, or all.")]

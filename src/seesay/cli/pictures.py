@@ -1,17 +1,28 @@
-"""What the commands that draw have in common: checks of the file to draw into, and drawing."""
+"""What the commands that draw have in common: checks of the file to draw into, drawing, and showing the result."""
 
+import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import typer
 
+from seesay.cli.messages import warn
 from seesay.system.names import printable
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+class Showable(Protocol):
+    """What a verb found."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+Found = TypeVar("Found", bound=Showable)
 
 
 def require_drawable(output: Path, *inputs: Path | str | None, overwrite: bool = False) -> None:
@@ -65,6 +76,29 @@ def tell_drawn(drawn: dict[str, str]) -> None:
     """Say on stderr where a result was drawn, if it was (`save_drawing`)."""
     for path in drawn.values():
         typer.echo(f"drawn in {printable(path)}", err=True)
+
+
+def show_result(
+    found: Found,
+    print_table: Callable[[Found], None],
+    drawn: dict[str, str],
+    *,
+    as_json: bool,
+    failures: Mapping[str, str] | None = None,
+) -> None:
+    """Print a result as JSON or as a table, and where it was drawn.
+
+    Args:
+        failures: Photos that could not be used, with the reasons; if there are any, the exit code is 1.
+    """
+    if as_json:
+        typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
+    else:
+        print_table(found)
+        warn(map(printable, (failures or {}).values()))
+        tell_drawn(drawn)
+    if failures:
+        raise typer.Exit(1)
 
 
 def read_stdin(photo: Path) -> Path | bytes:

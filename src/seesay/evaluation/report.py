@@ -20,7 +20,7 @@ from seesay.evaluation.replication.papers import data_name, set_named
 from seesay.images.backbones import file_digest
 from seesay.models.base import NORMALISATIONS, Weights
 from seesay.system.files import replace_atomically
-from seesay.system.reading import parse_json, read_text
+from seesay.system.reading import read_json
 from seesay.system.version import VERSION
 
 Report = dict[str, Any]
@@ -167,12 +167,7 @@ def read_report(path: Path) -> Report:
         SeesayError: The file cannot be read, is not JSON, or is not a report.
     """
     hint = f"seesay evaluate WEIGHTS --data DATA -o {path.parent}"
-    try:
-        report = parse_json(read_text(path))
-    except OSError as error:
-        raise SeesayError(f"cannot read {path}: {error.strerror or error}", hint=hint) from error
-    except ValueError as error:
-        raise SeesayError(f"{path} is not JSON: {error}", hint=hint) from error
+    report = read_json(path, hint)
     is_other = isinstance(report, dict) and bool(report.keys() - _ABOUT - _RETRIEVAL)
     needed = _NEEDED | (set() if is_other else _RETRIEVAL)
     if not isinstance(report, dict) or (missing := needed - report.keys()):

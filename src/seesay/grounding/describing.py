@@ -110,10 +110,7 @@ def describe_image(
         n: How many regions at most.
         regions: Which to choose from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
     """
-    features = describer.features([image])
-    seen = features if aligner.feature_spec.name == describer.feature_spec.name else aligner.features([image])
-    boxes = _propose(image, regions)
-    salient = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
+    features, seen, boxes, salient = _find_salient(describer, aligner, image, regions)
     captions = _write(describer, features, salient)
     said = {caption.words: caption for several in captions for caption in several}
     known = [caption for caption in said.values() if all(word in aligner.vocabulary for word in caption.words)]
@@ -152,12 +149,19 @@ def retrieve_image(
         n_phrases: How many phrases for each.
         regions: Which to choose from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
     """
+    features, _, _, salient = _find_salient(model, aligner, image, regions)
+    found = retrieve_boxes(model, bank, features, salient, n_phrases)
+    return keep_different(sorted(found, key=lambda region: -region.phrases[0].score), n)
+
+
+def _find_salient(
+    model: Answering, aligner: Answering, image: Image.Image, regions: str
+) -> tuple[ImageFeatures, ImageFeatures, Boxes, Boxes]:
+    """The image's features for the model and for the aligner, the regions to choose from, and the salient ones."""
     features = model.features([image])
     seen = features if aligner.feature_spec.name == model.feature_spec.name else aligner.features([image])
     boxes = _propose(image, regions)
-    salient = boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
-    found = retrieve_boxes(model, bank, features, salient, n_phrases)
-    return keep_different(sorted(found, key=lambda region: -region.phrases[0].score), n)
+    return features, seen, boxes, boxes[salient_boxes(aligner, seen, boxes, CANDIDATES, overlap=0.6)]
 
 
 def _propose(image: Image.Image, regions: str) -> Boxes:

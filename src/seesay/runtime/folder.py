@@ -24,7 +24,7 @@ from seesay.runtime.computed import Computed, open_computed
 from seesay.runtime.graph_file import Stored, read_graph_file
 from seesay.runtime.tensors import Place, map_tensor, read_places
 from seesay.system.digests import digest_file
-from seesay.system.reading import parse_json, read_text
+from seesay.system.reading import read_json
 from seesay.text.tokenizer import Tokenizer, read_tokenizer
 
 if TYPE_CHECKING:
@@ -260,14 +260,9 @@ def open_session(path: Path, threads: int, shared: Arrays | None = None) -> Sess
     return Session(session, tuple(each.name for each in inputs), tuple(each.name for each in outputs), path)
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
     """A JSON object of a file."""
-    try:
-        found = parse_json(read_text(path))
-    except OSError as error:
-        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise SeesayError(f"{path} is not JSON: {error}") from error
+    found = read_json(path)
     if not isinstance(found, dict):
         raise SeesayError(f"{path} is not an object")
     return found

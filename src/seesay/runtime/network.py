@@ -14,7 +14,7 @@ from seesay.catalogue.weights import PACKAGED, UPPER, weights_digest
 from seesay.errors import SeesayError
 from seesay.images.arrays import Floats, ImageFeatures, Rows, pool_map
 from seesay.images.views import needed_side, preprocess
-from seesay.runtime.folder import GraphFolder, Session, check_opset, inside, open_session, read_json
+from seesay.runtime.folder import GraphFolder, Session, check_opset, inside, open_session, read_object
 from seesay.runtime.graph_file import read_graph_file
 from seesay.towers.pair import VisionGraph, run_vision
 
@@ -32,7 +32,7 @@ class Network:
         self.folder, self.threads = folder, threads
         if not (folder / "network.json").is_file():
             raise SeesayError(f"there is no exported network {folder}", hint="seesay export WEIGHTS")
-        self.about = read_json(folder / "network.json")
+        self.about = read_object(folder / "network.json")
         if digest and self.about.get("digest") != digest:
             raise SeesayError(
                 f"{folder} is the network {str(self.about.get('digest'))[:12]}, wanted is {digest[:12]}",
@@ -176,7 +176,7 @@ def find_network(name: str, places: Sequence[Path]) -> Path:
 def open_network(folder: Path, *, digest: str = "", threads: int = 0) -> Network:
     """An exported network, of one graph or of two."""
     path = folder / "network.json"
-    kind = HalvedNetwork if path.is_file() and "upper" in read_json(path) else Network
+    kind = HalvedNetwork if path.is_file() and "upper" in read_object(path) else Network
     return kind(folder, digest=digest, threads=threads)
 
 

@@ -13,6 +13,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from seesay.errors import SeesayError
+
 PHOTO = 500_000_000
 """Bytes of a photo; none is larger."""
 SETTINGS = 64_000_000
@@ -104,6 +106,20 @@ def parse_json(text: str | bytes, **options: Any) -> Any:
         return json.loads(text, **options)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+
+
+def read_json(path: Path, hint: str | None = None) -> Any:
+    """What a JSON file holds.
+
+    Raises:
+        SeesayError: It cannot be read, or is not JSON; with the hint that is given.
+    """
+    try:
+        return parse_json(read_text(path))
+    except OSError as error:
+        raise SeesayError(f"cannot read {path}: {error.strerror or error}", hint=hint) from error
+    except ValueError as error:
+        raise SeesayError(f"{path} is not JSON: {error}", hint=hint) from error
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -105,7 +105,6 @@ class AlternatingTask(RankingTask):
         features = source.table.rows(batch.images[own].tolist())
         region = self._buffer(_REGION)[places].long()
         images, regions, shown = self.model.encode_for_training(features, texts.owner, region, self._show(batch))
-        order = torch.from_numpy(np.concatenate([batch.images[part::world] for part in range(world)]))
         image_ids = torch.from_numpy(batch.images[own])[texts.owner]
         image_ids, keys, weights = (
             torch.cat(gather_shards(part, world)) for part in (image_ids, texts.keys, self._buffer(_CONFIDENCE)[places])
@@ -113,7 +112,7 @@ class AlternatingTask(RankingTask):
         images, sentences, regions, phrases = (
             gather_with_own_gradient(part, rank, world) for part in (images, texts.sentences, regions, texts.phrases)
         )
-        positives = order.unsqueeze(1) == order
+        positives = batch.positives(world)
         coarse = self._loss(images @ sentences.T, positives)
         if not len(phrases):  # no sentence of the batch names anything
             return Loss.of_whole_batch(coarse, world, sentence_loss=float(coarse.detach()))
@@ -130,17 +129,10 @@ class AlternatingTask(RankingTask):
 
     def _coarse_loss(self, batch: Batch, rank: int, world: int) -> Loss:
         """Of whole sentences, with their images or with one another."""
-        own = slice(rank, None, world)
-        texts = self.model.embed_texts(batch.texts[own])
-        if batch.partners is not None:
-            images = self.model.embed_texts(batch.partners[own])
-        else:
-            table = self.sources[batch.source].table
-            assert table is not None
-            images = self.model.embed_images(table.rows(batch.images[own].tolist()))
-        images, texts = (gather_with_own_gradient(side, rank, world) for side in (images, texts))
-        order = torch.from_numpy(np.concatenate([batch.images[part::world] for part in range(world)]))
-        return Loss.of_whole_batch(self._loss(images @ texts.T, order.unsqueeze(1) == order), world)
+        model = self.model
+        sides = self._encode_sides(batch, slice(rank, None, world), model.embed_images, model.embed_texts)
+        images, texts = (gather_with_own_gradient(side, rank, world) for side in sides)
+        return Loss.of_whole_batch(self._loss(images @ texts.T, batch.positives(world)), world)
 
     def _show(self, batch: Batch) -> Tensor:
         """The regions that phrases choose from in this batch, the same for every process."""

@@ -5,7 +5,7 @@ has sentences alone it holds two sentences of the same image, which have to find
 image in the batch are never counted against it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from seesay.data.examples import Examples, Indices
+from seesay.images.features import Features
 from seesay.layers.sequences import Sequences
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Matcher
@@ -35,6 +37,11 @@ class Batch:
     images: Indices
     texts: list[str]
     partners: list[str] | None = None
+
+    def positives(self, world: int) -> Tensor:
+        """Which of its rows are of the same image, as the processes gather them: (n, n)."""
+        order = torch.from_numpy(np.concatenate([self.images[part::world] for part in range(world)]))
+        return order.unsqueeze(1) == order
 
 
 @register_task("ranking")
@@ -60,22 +67,29 @@ class RankingTask(SourceTask[Matcher]):
         return Batch(place, examples, texts, partners)
 
     def loss(self, batch: Batch, rank: int, world: int) -> Loss:
-        own = slice(rank, None, world)
-        texts = self.model.encode_texts(batch.texts[own])
-        if batch.partners is not None:
-            images = self.model.encode_texts(batch.partners[own])
-        else:
-            table = self.sources[batch.source].table
-            assert table is not None
-            images = self.model.encode_images(table.rows(batch.images[own].tolist()))
-        images, texts = (gather_rows(side, rank, world) for side in (images, texts))
-        order = torch.from_numpy(np.concatenate([batch.images[part::world] for part in range(world)]))
-        positives = order.unsqueeze(1) == order
+        model = self.model
+        sides = self._encode_sides(batch, slice(rank, None, world), model.encode_images, model.encode_texts)
+        images, texts = (gather_rows(side, rank, world) for side in sides)
         scores, own_cost = self.model.judge(images, texts)
-        ranking = self._loss(scores, positives)
+        ranking = self._loss(scores, batch.positives(world))
         if own_cost is None:
             return Loss.of_whole_batch(ranking, world)
         return Loss.of_whole_batch(ranking + own_cost, world, ranking=float(ranking.detach()))
+
+    def _encode_sides(
+        self,
+        batch: Batch,
+        own: slice,
+        encode_images: Callable[[Features], Any],
+        encode_texts: Callable[[Sequence[str]], Any],
+    ) -> tuple[Any, Any]:
+        """The images of a batch, or sentences that take their place, and its texts, both encoded."""
+        texts = encode_texts(batch.texts[own])
+        if batch.partners is not None:
+            return encode_texts(batch.partners[own]), texts
+        table = self.sources[batch.source].table
+        assert table is not None
+        return encode_images(table.rows(batch.images[own].tolist())), texts
 
     def finalize(self) -> None:
         """Nothing but the weights is learned."""

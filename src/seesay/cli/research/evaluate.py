@@ -47,7 +47,7 @@ def evaluate(
         int | None,
         typer.Option(
             min=1, max=ranges.BEAM, metavar="N",
-            help="Captions: width of the beam; 1 is greedy, without rules of length or repetition.",
+            help="Captions: width of the beam; 1 is greedy, without rules on length or repetition.",
         ),
     ] = None,
     references: Annotated[
@@ -77,7 +77,7 @@ def evaluate(
         ),
     ] = None,
     entities: Annotated[
-        str | None, typer.Option(metavar="DATA", help="Boxes of phrases for tasks about places: flickr30k_entities.")
+        str | None, typer.Option(metavar="DATA", help="Boxes of phrases, for tasks that need them: flickr30k_entities.")
     ] = None,
     page: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write a web page that shows the region of each word.")
@@ -119,12 +119,12 @@ def evaluate(
 ) -> None:  # fmt: skip
     """Measure how well weights find sentences for images and images for sentences, write captions, and find regions.
 
-    Prints the rows of the papers for the same data with ours underneath. Writes report.json, report.md and the files of
-    a task: recall.png, ranks.png, captions.json or reliability.png. Missing features are computed; with stored features
-    a joint embedding takes seconds. A captioner's likelihoods of all pairs take many minutes: --limit 100 is a quick
-    look. `shipped` with --task search measures what `seesay search` does; without a task, the ensemble that ships.
-    --page writes a page to browse, for models with regions. --paper compares each table, figure and claim of a paper
-    with the recorded results.
+    Prints the papers' results on the same data, with ours below. Writes report.json, report.md and the files of a task:
+    recall.png, ranks.png, captions.json or reliability.png. Missing features are computed first; with stored features a
+    joint embedding takes seconds. A captioner takes many minutes to score all pairs; --limit 100 gives a quick look.
+    `shipped` with --task search measures what `seesay search` does; without a task, the ensemble that ships. --page
+    writes a web page, for models with regions. --paper compares each table, figure and claim of a paper with the
+    recorded results.
 
     \b
     Examples:

@@ -20,7 +20,7 @@ def export(
     ] = "fp16",
     photos: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Photos to compare both engines on, and to fit int8 to; else the samples."),
+        typer.Option(metavar="DIR", help="Photos for comparing both engines and for int8. Default: the samples."),
     ] = None,
     overwrite: OverwriteFolder = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,

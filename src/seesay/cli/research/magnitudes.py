@@ -25,7 +25,7 @@ def magnitudes(
         int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="How many words of each kind.")
     ] = 20,
     min_count: Annotated[
-        int, typer.Option(min=1, max=ranges.COUNT, metavar="N", help="List words that occur at least so often.")
+        int, typer.Option(min=1, max=ranges.COUNT, metavar="N", help="List only words that occur N times or more.")
     ] = 5,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw the most and least salient regions.")
@@ -36,8 +36,8 @@ def magnitudes(
     """List the words with the longest and the shortest vectors, and draw the most and the least salient regions.
 
     Lengths are relative to the average word of the sentence. Words for visible things should be long and function words
-    short. The rank correlation of length and inverse document frequency (idf) is printed too. A region is salient by
-    the length of its vector; for weights that learned only directions of regions, by the word that fits it best.
+    short. The rank correlation of length and inverse document frequency (idf) is printed too. The salience of a region
+    is the length of its vector or, for weights that learned only the directions of regions, the score of its best word.
 
     \b
     Examples:

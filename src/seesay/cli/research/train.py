@@ -33,10 +33,10 @@ def train(
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Train a model by a recipe. The same command continues a stopped run.
+    """Train a model from a recipe. The same command continues a stopped run.
 
-    The folder of the run gets the log, the checkpoint and `weights/`, which `seesay evaluate` and `seesay match -m`
-    take.
+    The run folder gets the log, the checkpoint and `weights/`, a weights folder for `seesay evaluate` and `seesay match
+    -m`.
 
     \b
     Examples:

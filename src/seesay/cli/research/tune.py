@@ -53,7 +53,7 @@ def tune(
         str, typer.Option(metavar="NAMES", help="cascade: the stages of search before this one, such as vse,dvsa.")
     ] = "",
     members: Annotated[
-        str, typer.Option(metavar="NAMES", help="ensemble: its members; makes the folder WEIGHTS where there is none.")
+        str, typer.Option(metavar="NAMES", help="ensemble: its members. The folder WEIGHTS is made if there is none.")
     ] = "",
     centres: Annotated[
         int, typer.Option(min=1, max=ranges.RESULTS, metavar="N", help="hubness: cluster centres on each side.")
@@ -66,15 +66,15 @@ def tune(
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="prune: the folder of the pruned weights.")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all figures that the choices are based on, as JSON.")
+        Path | None, typer.Option(metavar="FILE", help="Write the figures behind each choice, as JSON.")
     ] = None,
     overwrite: Overwrite = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report what would change, and change nothing.")] = False,
     check: Annotated[
         bool,
         typer.Option(
             "--check",
-            help="Choose the tables that are there again, change nothing, and say whether each comes out the same. "
+            help="Choose every present table again without writing it, and report whether it comes out the same. "
             "Exit code 1 if one does not.",
         ),
     ] = False,
@@ -83,20 +83,20 @@ def tune(
     """Choose the settings of trained weights on dev data, and write them into the weights folder.
 
     Each step chooses one table of config.json and prints what it changed. Without --only, all steps that the weights
-    can use are run. A table is stored with its data, date, version and the digests of all weights that it was chosen
-    with; if one of these weights changes, the table is refused. A step that is run again uses the same data as before.
+    can use are run. A table is stored with its data, date, version and the digests of all weights that took part; if
+    one of these weights changes, the table is refused. A step that is run again uses the same data as before.
 
     \b
     Steps:
-        vectors      weight of the second embedding of an eye, and of its hubness
+        vectors      weights of an eye's second embedding and of its hubness correction
         hubness      hubness correction of an embedding
-        cascade      a later stage of search: its weight, and for how many photos
-        calibration  from the scores of search to probabilities
+        cascade      weight of a later stage of search, and how many photos it reranks
+        calibration  the curve from search scores to probabilities
         choice       how sure an embedding is of its choice among photos
         captions     beam, length and reranking of captions
-        matching     how a matcher orders the captions
+        matching     weight of a matcher in the order of captions
         confidence   which captions are marked as unsure
-        grounding    from heat maps to points, boxes and phrases
+        grounding    how heat maps become points, boxes and phrases
         presence     which phrases are reported as not found
         tags         weight of a photo's tags in search
         ensemble     weights of the members of an ensemble

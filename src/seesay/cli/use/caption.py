@@ -85,12 +85,12 @@ def caption(
 ) -> None:
     """Write captions for photos.
 
-    With a captioned collection (--references) captions get better: those that agree with what people wrote about
-    similar photos of the collection come first. Its features are computed once and kept.
+    A captioned collection (--references) makes captions better: those that agree with what people wrote about similar
+    photos come first. The features of the collection are computed once and kept.
 
-    Several captions (--n-best) are printed with their log probability and, where they are reranked, their consensus
-    score. Settings that are not given are those chosen for the weights. A caption is marked (unsure) where more of its
-    words are expected to be wrong than right, if that has been measured for the weights.
+    Several captions (--n-best) are printed with their log-probability and, if they were reranked, their consensus
+    score. Settings that you do not give are those chosen for the weights on dev data. A caption is marked (unsure) if
+    more of its words are expected to be wrong than right; weights that were not tuned for this mark none.
 
     \b
     Examples:

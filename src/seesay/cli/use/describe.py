@@ -1,6 +1,5 @@
 """`seesay describe`: describe the regions of a photo."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Model, Overwrite, Photo, Regions
-from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, tell_drawn
+from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, show_result
 from seesay.system import ranges
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def describe(
             min=1,
             max=ranges.RESULTS,
             metavar="N",
-            help="Phrases for each region, where they are found and not written.",
+            help="Phrases for each region, if the weights pick phrases (hmlstm).",
         ),
     ] = 3,
     salience: Annotated[
@@ -53,8 +52,8 @@ def describe(
 ) -> None:
     """Describe the salient regions of a photo, or regions of your own.
 
-    dvsa-captions writes a phrase for each region. It was trained on phrases whose regions another model had chosen, not
-    people: take its phrases as guesses. hmlstm finds several different phrases for each region among those that people
+    dvsa-captions writes a phrase for each region. Its training phrases were assigned to regions by another model, not
+    by people, so its phrases are guesses. hmlstm picks several different phrases for each region from those that people
     wrote about its training photos.
 
     \b
@@ -82,11 +81,7 @@ def describe(
     found = find(source, own, model=model, n=n, n_phrases=phrases, salience=salience, regions=regions)
     warn(found.warnings)
     drawn = save_drawing(found.draw, output)
-    if as_json:
-        typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
-    else:
-        _print_table(found)
-        tell_drawn(drawn)
+    show_result(found, _print_table, drawn, as_json=as_json)
 
 
 def _read_box(text: str, size: tuple[int, int]) -> "Box":

@@ -1,6 +1,5 @@
 """`seesay ground`: the box of a phrase in a photo."""
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +8,7 @@ import typer
 
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Exact, Model, Overwrite, Photo, Regions
-from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, tell_drawn
+from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, show_result
 from seesay.system import ranges
 
 if TYPE_CHECKING:
@@ -42,10 +41,9 @@ def ground(
 ) -> None:
     """Find the boxes of phrases in a photo, and draw them.
 
-    A percentage is the probability that the photo shows the phrase; what it probably does not show is reported as not
-    found. Weights without such a calibration print a score instead, which compares boxes of one photo only. Words that
-    the model has never learned are named. With --sentence, neighbouring words that refer to the same region are joined
-    to a phrase.
+    The percentage is the probability that the photo shows what the phrase says; an improbable phrase is reported as not
+    found. Weights without such a calibration print a score, which only compares boxes of the same photo. Words that the
+    model does not know are listed. With --sentence, neighbouring words that refer to the same region form a phrase.
 
     \b
     Examples:
@@ -70,11 +68,7 @@ def ground(
     found = find(source, phrases or (), sentence=sentence, model=model, n=n, regions=regions, exact=exact)
     warn(found.warnings)
     drawn = save_drawing(partial(found.draw, heat=heat), output)
-    if as_json:
-        typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
-    else:
-        _print_table(found)
-        tell_drawn(drawn)
+    show_result(found, _print_table, drawn, as_json=as_json)
 
 
 def _print_table(found: "Grounding") -> None:

@@ -1,6 +1,5 @@
 """`seesay identify`: which of several photos was a description written for?"""
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +8,7 @@ import typer
 
 from seesay.cli.messages import warn
 from seesay.cli.options import Exact, Overwrite, PathOrAddress
-from seesay.cli.pictures import require_drawable, save_drawing, tell_drawn
+from seesay.cli.pictures import require_drawable, save_drawing, show_result
 from seesay.system import ranges
 from seesay.system.names import printable
 from seesay.system.remote import as_path
@@ -36,7 +35,10 @@ def identify(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Draw the best with heat and weighted words: PNG, JPEG or WebP."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Draw the best with heat maps and weighted words: PNG, JPEG or WebP.",
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -47,11 +49,11 @@ def identify(
     exact: Exact = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Rank photos by how probable it is that a description was written for them.
+    """Rank photos by the probability that a description was written for them.
 
-    Choice is the probability that the description was written for this photo, if it was written for one of those
-    given here. Match is the share of people who would say that it fits this photo, whatever the others are. If it is
-    below 30 % for all of them, the answer says that none of the photos fits.
+    Choice is the probability that the description was written for this photo, assuming that it was written for one of
+    the given photos. Match is the share of people who would say that it fits this photo, regardless of the others. If
+    every match is below 30 %, the answer says that none of the photos fits.
 
     \b
     Examples:
@@ -68,14 +70,7 @@ def identify(
     found = find(sentence, photos, model=model, n=n, method=method, exact=exact, skip_unusable=True, bars=bars)
     warn(found.warnings)
     drawn = save_drawing(found.draw, output)
-    if as_json:
-        typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
-    else:
-        _print_table(found)
-        warn(map(printable, found.failures.values()))
-        tell_drawn(drawn)
-    if found.failures:
-        raise typer.Exit(1)
+    show_result(found, _print_table, drawn, as_json=as_json, failures=found.failures)
 
 
 def _print_table(found: "Identification") -> None:

@@ -24,7 +24,7 @@ def index(
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Leave out names like '*.tif' or 'thumbs/', also next time. Repeatable."),
+        typer.Option(metavar="PATTERN", help="Leave out names like '*.tif' or 'thumbs/', now and later. Repeatable."),
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Try files again that could not be used last time.")] = False,
     workers: Workers = 0,

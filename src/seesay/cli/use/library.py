@@ -200,7 +200,7 @@ def forget(
 def repair(workers: Workers = 0, library: Place = None) -> None:
     """Remove damaged rows from the library and encode the photos that they belong to again; the rest stays.
 
-    A library on a server is kept whole by the server. A file that no longer opens needs `rebuild`.
+    On a PostgreSQL server this is the server's task. A library file that no longer opens needs `rebuild`.
 
     \b
     Examples:

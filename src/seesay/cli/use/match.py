@@ -19,7 +19,7 @@ def match(
     things: Annotated[
         list[str],
         typer.Argument(
-            metavar="PHOTO… SENTENCE…", help="Photos and sentences in any order: the name of a file is a photo."
+            metavar="PHOTO… SENTENCE…", help="Photos and sentences in any order; the name of a file is a photo."
         ),
     ],
     model: Model = "eye",
@@ -35,9 +35,9 @@ def match(
 ) -> None:
     """Score every sentence against every photo, and print the best sentence of each photo first.
 
-    The score is the model's own; for a joint embedding it is the cosine, from -1 to 1. The shares of the sentences of a
-    photo sum to 100 %; they are relative to the sentences given here. Fits is how many of a hundred people would say
-    that the sentence fits the photo, whatever the other sentences are.
+    The score is the model's own; for a joint embedding it is the cosine, from -1 to 1. The shares compare the given
+    sentences with each other and sum to 100 % for each photo. Fits estimates how many of a hundred people would say
+    that the sentence fits the photo, regardless of the other sentences.
 
     \b
     Examples:

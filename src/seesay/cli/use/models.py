@@ -57,10 +57,10 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
 @app.command()
 def add(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="A CLIP or SigLIP in the layout of transformers: safetensors.")
+        Path, typer.Argument(metavar="FOLDER", help="A CLIP or SigLIP as transformers saves it, with safetensors.")
     ],
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="What to call it. Default: as the folder.")
+        str | None, typer.Option("--name", metavar="NAME", help="Its name. Default: the name of the folder.")
     ] = None,
     precision: Annotated[
         str, typer.Option(metavar="fp32|fp16", help="Precision of the image tower; fp16 takes half the disk space.")

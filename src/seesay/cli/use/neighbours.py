@@ -1,20 +1,18 @@
 """`seesay neighbours`: the nearest photos by features of a captioner and of its network (m-RNN Figure 3)."""
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Images, Model, Output, Overwrite, PathOrAddress, Split, Within
-from seesay.cli.pictures import require_drawable, save_drawing, tell_drawn
+from seesay.cli.pictures import require_drawable, save_drawing, show_result
 from seesay.system import ranges
 from seesay.system.names import printable
 from seesay.system.remote import as_path
 
 if TYPE_CHECKING:
-    from seesay.verbs.neighbours import Neighbour, NeighboursOfImage
+    from seesay.verbs.neighbours import Neighbour, Neighbours, NeighboursOfImage
 
 
 def neighbours(
@@ -50,15 +48,12 @@ def neighbours(
     bars = partial(progress_bar, quiet=as_json)
     found = find_neighbours(photos, within, images=images, split=split, model=model, n=n, skip_unusable=True, bars=bars)
     drawn = save_drawing(found.draw, output if found.images else None)
-    if as_json:
-        typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
-    else:
-        for row in found:
-            _print_table(row)
-        warn(map(printable, found.failures.values()))
-        tell_drawn(drawn)
-    if found.failures:
-        raise typer.Exit(1)
+    show_result(found, _print_tables, drawn, as_json=as_json, failures=found.failures)
+
+
+def _print_tables(found: "Neighbours") -> None:
+    for row in found:
+        _print_table(row)
 
 
 def _print_table(row: "NeighboursOfImage") -> None:

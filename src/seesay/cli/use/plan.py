@@ -33,7 +33,7 @@ def plan(
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate time, memory and disk for a collection of photos, and choose the store.
+    """Estimate time, memory and disk for a collection of photos, and recommend a store.
 
     The estimate rests on recorded measurements. Each line shows the sizes that were measured; a line marked with *
     goes beyond them.

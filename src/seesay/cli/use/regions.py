@@ -1,6 +1,5 @@
 """`seesay regions`: the regions of a whole collection that fit a phrase best."""
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +8,7 @@ import typer
 
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Images, Model, Overwrite, Split, Within
-from seesay.cli.pictures import require_drawable, save_drawing, tell_drawn
+from seesay.cli.pictures import require_drawable, save_drawing, show_result
 from seesay.system import ranges
 from seesay.system.names import printable
 
@@ -59,14 +58,7 @@ def regions(
     found = find_regions(phrases, within, images=images, split=split, model=model, n=n, crops=crops, bars=bars)
     warn(found.warnings)
     drawn = save_drawing(found.draw, output)
-    if as_json:
-        typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
-    else:
-        _print_table(found)
-        tell_drawn(drawn)
-        warn(map(printable, found.failures.values()))
-    if found.failures:
-        raise typer.Exit(1)
+    show_result(found, _print_table, drawn, as_json=as_json, failures=found.failures)
 
 
 def _print_table(found: "FoundRegions") -> None:

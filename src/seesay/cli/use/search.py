@@ -86,12 +86,12 @@ def search(
 ) -> None:
     """Find photos by a sentence. Folders are indexed first, which takes a while the first time.
 
-    A percentage says how many of a hundred people who see the photo would say that it fits: likely from 30, maybe
-    from 10. With --like and --regions a similarity is printed instead. Copies of a photo are listed once.
+    The percentage estimates how many of a hundred people would say that the photo fits: at least 30 is likely, at least
+    10 is maybe. With --like and --regions a similarity is printed instead. Copies of a photo are listed once.
 
-    A query may say what photos do not show ("a dog without a ball", "no people") and when they are from ("in 2019",
-    "last summer", "in december"). What was understood is printed; in quotation marks, or with --exact, the query is
-    taken as it stands.
+    A query may say what the photos should not show ("a dog without a ball", "no people") and when they were taken ("in
+    2019", "last summer", "in december"). seesay prints how it understood the query. In quotation marks, or with
+    --exact, a query is taken literally.
 
     \b
     Examples:

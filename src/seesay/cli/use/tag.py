@@ -23,7 +23,7 @@ def tag(
 ) -> None:
     """Find the words of a list that fit each photo best (zero-shot classification).
 
-    Shares compare the words of the list with each other: a photo that none of them fits still gets one.
+    The shares compare the words of the list with each other, so a photo gets a best word even if none fits.
 
     \b
     Examples:
