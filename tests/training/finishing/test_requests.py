@@ -21,5 +21,7 @@ def test_a_new_table_is_chosen_on_flickr8k_or_on_what_the_weights_learned_from()
     rows = [{"name": "sentences", "n_images": 0}, {"name": "iapr", "n_images": 9}, {"name": "coco", "n_images": 9}]
     assert usual_data(weights(), "hubness") == ("flickr8k",)
     assert usual_data(weights(data=rows), "captioning") == ["iapr"]
+    recipe = {"data": {"dev": {"source": "mine/captions.csv"}}}  # a name alone would not find it
+    assert usual_data(weights(data=rows, recipe=recipe), "captioning") == ["mine/captions.csv"]
     assert usual_data(weights(data=[*rows, {"name": "flickr8k", "n_images": 9}]), "captioning") == ("flickr8k",)
     assert usual_data(weights(data=rows), "tags", ("flickr8k", "coco")) == ("flickr8k", "coco")

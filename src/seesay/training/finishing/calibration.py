@@ -237,7 +237,7 @@ def fit_calibration(
         mentioned: How often a pair that fits is observed to, one share or (n,).
 
     Raises:
-        SeesayError: All pairs fit, or none, or the curve would be a step.
+        SeesayError: All pairs fit, or none, there are too few of them, or the curve would be a step.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -258,6 +258,11 @@ def fit_calibration(
         for ceiling in ceilings
         if ceiling * float(seen.mean()) > share
     ]
+    if not tried:
+        raise SeesayError(
+            f"{share:.0%} of {len(x)} pairs fit: too few pairs, or too alike, for a curve",
+            hint="--data with a collection that has more dev photos",
+        )
     likely = [log_likelihood(ceiling * seen * sigmoid(design @ beta), y) for ceiling, beta in tried]
     ceiling, beta = next(each for each, own in zip(tried, likely, strict=True) if own >= max(likely) - LIKELIHOOD_RATIO)
     if np.abs(y - ceiling * seen * sigmoid(design @ beta)).max() < 1e-3:

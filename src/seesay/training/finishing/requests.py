@@ -85,7 +85,13 @@ class Request:
         return [self._load(name) for name in self.data or usual_data(weights, section, default)]
 
     def _load(self, name: str) -> Collection:
-        collection = data.load(name)
+        try:
+            collection = data.load(name)
+        except SeesayError as error:
+            if self.data:
+                raise
+            hint = "--data with the path of this collection"
+            raise SeesayError(error.what, allowed=error.allowed, hint=hint) from error
         if not collection.images and self.images is not None:
             collection = data.load(name, images=self.images)
         if not collection.images:
@@ -104,13 +110,13 @@ class Request:
                 raise
             return False
 
-    def judgements_file(self) -> Path | None:
-        """Where people's judgements are; None where the describers are to stand for people.
+    def judgements_file(self, collection: Collection) -> Path | None:
+        """Where people's judgements of a collection are; None where the describers are to stand for people.
 
         Raises:
             SeesayError: They are not where they were said to be.
         """
-        named = self.judgements or (NONE if self.data else JUDGEMENTS)
+        named = self.judgements or (NONE if self.data or collection.name not in DEFAULT else JUDGEMENTS)
         if named == NONE:
             return None
         try:
@@ -132,14 +138,17 @@ class Request:
 def usual_data(weights: Weights, section: str, default: Sequence[str] = DEFAULT) -> Sequence[str]:
     """Where a table is chosen if nobody says otherwise: on the data it was chosen on before, which gives it again.
 
-    A table that has not been chosen before is chosen on `default`, or on the first collection that the weights learned
-    from if they learned from none of these.
+    A table that has not been chosen before is chosen on `default`. Weights that learned from none of these are tuned on
+    the dev collection of their recipe, or on the first collection that they learned from.
     """
     recorded = weights.about.get("tuned", {}).get(section.split(".")[-1], {}).get("data")
     if recorded:
         return str(recorded).split(JOINED)
     learned = [str(row["name"]) for row in weights.about.get("data", ()) if row.get("n_images")]
-    return default if not learned or set(default) & set(learned) else learned[:1]
+    if not learned or set(default) & set(learned):
+        return default
+    source = weights.about.get("recipe", {}).get("data", {}).get("dev", {}).get("source")
+    return [str(source)] if source else learned[:1]
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
     def score(photos: Collection, texts: list[str]) -> Scores:
         return score_stages(stages, photos, texts) + tag_gains(load(stages[0]), photos, texts, request.words, how)
 
-    judgements, figures = request.judgements_file(), dict[str, Any]()
+    judgements, figures = request.judgements_file(collection), dict[str, Any]()
     curve = None
     if kind.stage is not None:  # others judge pairs outside of search, and take their time for each
         spoken = data.load(request.entities) if request.has_entities else None
@@ -105,6 +105,8 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
         phrases = calibration.gather_queries(collection.split(SPLIT), spoken, content_words, rarest)
         if judgements is not None:
             phrases = phrases.of_phrases()
+        if not phrases.texts:
+            raise SeesayError(f"{collection.name}/{SPLIT} has no phrases to calibrate on", hint="--judgements none")
         request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
         scores = score(collection.split(SPLIT), phrases.texts)
         curve = calibration.fit_said(scores, phrases)
