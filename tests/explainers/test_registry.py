@@ -95,6 +95,16 @@ def test_a_model_without_any_explainer_is_refused() -> None:
     assert caught.value.hint == "--model vse"
 
 
+def test_an_explainer_that_a_model_lists_and_that_is_not_installed_is_named_with_those_that_are(
+    vse: VSE, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(VSE, "explainers", ("rays",))
+    with pytest.raises(SeesayError, match="vse is explained by rays, which is not installed") as caught:
+        choose_explainer(vse)
+    assert "alignment, attention, contrastive" in str(caught.value.allowed)
+    assert caught.value.hint == "pip install the package that brings it, or --model vse"
+
+
 @pytest.mark.usefixtures("everywhere")
 def test_two_classes_cannot_have_one_name() -> None:
     with pytest.raises(SeesayError, match=r"registers the explainer 'everywhere', which is .*Everywhere"):

@@ -72,5 +72,7 @@ def test_members_that_are_other_weights_than_those_it_was_chosen_for_are_refused
     file = tmp_path / "mine" / "config.json"
     about = json.loads(file.read_text())
     file.write_text(json.dumps({**about, "tuned": {"members": {"weights": {"vse": "0" * 64}}}}))
-    with pytest.raises(SeesayError, match=r"'members' was chosen with vse 000000000000.*\n  try: seesay tune mine"):
+    with pytest.raises(
+        SeesayError, match=r"'members' was chosen with vse 000000000000.*\n  try: seesay tune .*mine --only ensemble"
+    ):
         read_ensemble(tmp_path / "mine")

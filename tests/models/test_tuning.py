@@ -41,7 +41,7 @@ def test_a_table_that_was_chosen_for_others_is_refused_with_its_name_and_what_to
     change(folder, calibration=CURVE, tuned=tuned)
     found = weights_digest(folder)[:12]
     wanted = rf"config\.json: the table 'calibration' was chosen with colours abababababab, installed is {found}"
-    with pytest.raises(SeesayError, match=rf"{wanted}\n  try: seesay tune colours --only calibration"):
+    with pytest.raises(SeesayError, match=rf"{wanted}\n  try: seesay tune {folder} --only calibration"):
         tuned_table(find(folder), "calibration")
     assert tuned_table(find(folder), "cascade") is None  # other tables are not concerned
 

@@ -221,8 +221,13 @@ def check_digests(weights: Weights, section: str) -> None:
             raise SeesayError(
                 f"{weights.folder / 'config.json'}: the table '{section}' was chosen with {name} {str(digest)[:12]}, "
                 f"installed is {found[:12]}",
-                hint=f"seesay tune {weights.name} --only {step}",
+                hint=f"seesay tune {typed_name(weights)} --only {step}",
             )
+
+
+def typed_name(weights: Weights) -> str:
+    """What a person types for these weights: their name where that finds them, else their folder."""
+    return weights.folder.name if is_known_place(weights.folder.resolve()) else str(weights.folder)
 
 
 def calibration_of(weights: Weights | None) -> Calibration | None:

@@ -136,10 +136,16 @@ def choose_explainer(model: "Explained", name: str | None = None) -> Explainer:
     if name is None:
         able = _own(model) or explainers_of(model)  # packages of others are imported where they are needed only
         if not able:
+            if model.explainers:
+                raise SeesayError(
+                    f"{_model_name(model)} is explained by {', '.join(model.explainers)}, which is not installed",
+                    allowed=explainer_names(),
+                    hint=f"pip install the package that brings it, or --model {default_weights()}",
+                )
             raise SeesayError(
                 f"no installed explainer explains {_model_name(model)}",
                 allowed="weights whose model lists an explainer",
-                hint=f"--model {find_explainer(DEFAULT).weights}",
+                hint=f"--model {default_weights()}",
             )
         return find_explainer(able[0])
     explainer = find_explainer(name)
