@@ -1,8 +1,8 @@
-"""A folder of static files in which the alignments of a test set can be looked at, as DVSA's authors showed theirs.
+"""A static web page that shows the alignments of a test set, as DVSA's authors showed theirs.
 
-`index.html` works from `file://`: a browser refuses to fetch JSON there, so the alignments are a script that sets one
-variable. Every image stands with its best sentences of the whole set; pointing at a word, or reaching it with the
-keyboard, lights up its region.
+Each image is shown with its best sentences of the whole set; hovering over a word, or reaching it with the keyboard,
+highlights its region. `index.html` works from `file://`: a browser refuses to fetch JSON there, so the alignments are a
+script that sets one variable.
 """
 
 import json
@@ -42,7 +42,7 @@ _SIDE = 560  # pixels of the longer side of an image on the page
 
 @dataclass(frozen=True)
 class Page:
-    """A written page: its folder, and how many images and sentences stand on it."""
+    """A written page: its folder, and how many images and sentences it shows."""
 
     folder: Path
     n_images: int
@@ -68,7 +68,7 @@ def write_page(
         collection: The images, and the sentences to choose from.
         folder: Where to; it is made where it does not exist, and files of an earlier page are replaced.
         title: What the page is called.
-        n_sentences: Sentences an image, the best of all sentences of the split.
+        n_sentences: For each image, the best of all sentences of the split.
         proposals: Regions to choose from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
         scores: (n_images, n_texts) where they are known already.
         store: The folder of the feature store, where it is not the user's own.
@@ -120,7 +120,7 @@ def write_page(
 def align_sentences(
     model: Answering, features: ImageFeatures, boxes: Boxes, sentences: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The words of each sentence about one image, and its parts with their boxes and what a word of them gains."""
+    """For each sentence about one image, its words, and its parts with their boxes and their gain per word."""
     texts: Texts = model.encode_texts(list(sentences))
     found = []
     for row, sentence in enumerate(sentences):

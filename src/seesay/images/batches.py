@@ -1,4 +1,4 @@
-"""Work on many images, a few at a time, in threads: decoding and computing overlap without queues between them."""
+"""Work on many images in small batches, in threads: decoding and computing overlap without queues between them."""
 
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -9,20 +9,20 @@ from seesay.system.files import n_cores
 
 BATCH = 4  # small enough for a core's cache: larger batches are slower on a CPU
 
-Thing = TypeVar("Thing")
-Made = TypeVar("Made")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def work_in_batches(
-    todo: Sequence[Thing],
-    work: Callable[[list[Thing]], Made],
+    todo: Sequence[Item],
+    work: Callable[[list[Item]], Result],
     workers: int = 0,
     *,
     prepare_thread: Callable[[], None] | None = None,
-) -> Generator[Made, None, None]:
-    """Do `work` on a few things at a time, in threads, and give what was made of them, first finished first.
+) -> Generator[Result, None, None]:
+    """Apply `work` to small batches in threads, and yield the results as they finish, in any order.
 
-    Little is prepared ahead: closing the generator ends it as soon as the batches that are being worked on are done.
+    Few batches are started ahead, so closing the generator ends it as soon as those are done.
 
     Args:
         workers: Threads; 0 takes one per core.
@@ -36,7 +36,7 @@ def work_in_batches(
     batches = iter([list(todo[start : start + BATCH]) for start in range(0, len(todo), BATCH)])
     pool = ThreadPoolExecutor(workers, initializer=prepare_thread)
     try:
-        running: set[Future[Made]] = {pool.submit(work, batch) for batch in islice(batches, 2 * workers)}
+        running: set[Future[Result]] = {pool.submit(work, batch) for batch in islice(batches, 2 * workers)}
         while running:
             done, running = wait(running, return_when="FIRST_COMPLETED")
             running |= {pool.submit(work, batch) for batch in islice(batches, len(done))}

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from seesay.catalogue.weights import read_about
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
+from seesay.images.regions import Boxes
 from seesay.models.base import Matcher
 from seesay.models.registry import register_model
 from seesay.system.tables import check_config, key
@@ -132,7 +133,7 @@ class Tower(TextReader, Matcher):
     def encode_images(self, features: Features) -> Tensor:
         return F.normalize(features.pooled, dim=1)
 
-    def encode_regions(self, features: Features, boxes: "np.ndarray[tuple[int, ...], np.dtype[np.float32]]") -> Tensor:
+    def encode_regions(self, features: Features, boxes: Boxes) -> Tensor:
         """Unit vectors of any regions, of the mean of the tower's places inside: (n, N, dim)."""
         return F.normalize(features.regions(boxes), dim=2)
 

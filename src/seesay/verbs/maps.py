@@ -1,7 +1,6 @@
-"""`seesay.map_collection`: images and their sentences in the plane, by t-SNE of their vectors."""
+"""`seesay.map_collection`: a map of images and their sentences, by t-SNE of their vectors."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,15 +157,12 @@ def _embed(matcher: "Answering", name: str, chosen: "Collection", bars: Bars) ->
     from seesay.verbs.features import see
     from seesay.verbs.inputs import NamedImage, refuse
 
+    if not matcher.can("embed"):
+        raise SeesayError(
+            f"{name} has no one vector for a photo and a sentence", allowed="a joint embedding", hint="seesay models"
+        )
     named = [NamedImage(str(path), path) for path in chosen.images]
-    look = partial(see, matcher, named, bars, keep_maps=True, title=f"features of {chosen.name}")
-    with look() as seen:
+    with see(matcher, named, bars, keep_maps=True, title=f"features of {chosen.name}") as seen:
         refuse(seen.failures)
-        if not matcher.can("embed"):
-            raise SeesayError(
-                f"{name} has no one vector for a photo and a sentence",
-                allowed="a joint embedding",
-                hint="seesay models",
-            )
         images, texts = matcher.embed(seen.all(), chosen.sentences)
     return images.astype(np.float64), texts.astype(np.float64)

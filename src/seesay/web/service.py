@@ -53,7 +53,7 @@ class Service:
         self.explanations = Lane("explanations", workers=1, waiting=8)
 
     async def prepare(self) -> None:
-        """Load the models before somebody waits for them; what is wrong with them, the first question will tell."""
+        """Load the models before a request needs them; if that fails, the first request says why."""
         with suppress(SeesayError):
             await self.explanations.run(self.models.prepare)
 

@@ -1,11 +1,11 @@
-"""Many vectors as bytes, of which one pass over memory gives nearly their inner products with a query.
+"""Vectors as bytes: approximate inner products with a query, in one pass over memory.
 
-Photos lie in few of the directions that a vector has. Those that hold nearly all of the variance of a sample are kept,
-turned at random so that none needs more bits than another, and rounded to a byte each: a third of a kilobyte a photo in
-place of five. The query is rounded to seven bits, with which no processor's product of bytes overflows.
+The vectors of photos vary in few directions. The directions that hold nearly all of the variance of a sample are kept,
+rotated at random so that all need the same number of bits, and rounded to a byte each: a third of a kilobyte per photo
+instead of five. The query is rounded to seven bits, so that no processor's product of bytes overflows.
 
-What is lost is small and the same for every photo, about a fortieth of the spread of the scores. Whoever needs exact
-results takes the best few hundred and multiplies their own vectors (`seesay.library.stores.shortlist`).
+The error is the same for every photo, about a fortieth of the spread of the scores. For exact results, the best few
+hundred are compared again by their full vectors (`seesay.library.stores.shortlist`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -100,7 +100,7 @@ class Codes:
         return len(self.scheme.centre)
 
     def products(self, query: Floats) -> Floats:
-        """Nearly the inner products of all vectors with a query (D,): (N,)."""
+        """The approximate inner products of all vectors with a query (D,): (N,)."""
         weights = self.scheme.directions.T @ query  # (K,)
         scale = max(float(np.abs(weights).max()), 1e-12) / _LARGEST
         moved = (np.rint(weights / scale) + _MIDDLE).astype(np.uint8)[None]
@@ -135,7 +135,7 @@ def encode_blocks(scheme: Scheme, blocks: Iterable[Floats]) -> Iterator[Bytes]:
 
 @cache
 def _product() -> "onnxruntime.InferenceSession":
-    """One thread: a single one can read as much as memory gives."""
+    """With one thread, which is enough to read memory at full speed."""
     import onnxruntime
 
     options: Any = onnxruntime.SessionOptions()

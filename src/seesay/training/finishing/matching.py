@@ -1,6 +1,6 @@
-"""Which matcher orders a captioner's captions, and what its cosine counts for.
+"""The weight of a matcher in the order of a captioner's captions.
 
-Chosen on the dev photos of several collections together by the mean of CIDEr: a matcher can prefer what one collection
+It is chosen by the mean CIDEr on the dev photos of several collections, because a matcher can favour what one of them
 talks about.
 """
 
@@ -29,7 +29,7 @@ Written = Sequence[Sequence[Caption]]
 def choose_matching(
     captioner: Answering, matcher: str, devs: Mapping[str, Examples]
 ) -> tuple[Matching, dict[str, dict[str, dict[str, float]]]]:
-    """The number of candidates and the weight with the best mean CIDEr, and what each reaches by collection.
+    """The number of candidates and the weight with the best mean CIDEr, and the figures of all that were tried.
 
     Args:
         devs: The dev part of each collection, by its name.
@@ -54,7 +54,7 @@ def choose_matching(
 
 
 def _figures(captions: Written, references: Any, n: int, power: float, weight: float) -> dict[str, float]:
-    """What the best of the n likeliest captions of each image reach."""
+    """BLEU-4 and CIDEr of the captions that come first among the n likeliest of each image."""
     best = []
     for own in captions:
         likeliest = [own[place] for place in np.argsort(-score_captions(own, power, 0.0), kind="stable")[:n]]

@@ -1,4 +1,4 @@
-"""Take the rarest words out of trained weights, so that they take less room; they are read as unknown from then on."""
+"""Remove the rarest words from trained weights, to make the file smaller; from then on they are unknown words."""
 
 import shutil
 from pathlib import Path
@@ -15,7 +15,7 @@ _FILES = ("model.safetensors", "config.json", "vocabulary.json", "tokenizer.json
 
 
 def prune_words(vocabulary: Vocabulary, min_count: int) -> Vocabulary:
-    """The words that were seen at least `min_count` times; they stand first, the most frequent of all before them.
+    """The words that were seen at least `min_count` times: the first ones, as a vocabulary is ordered by frequency.
 
     Example:
         >>> words = Vocabulary.build(["a dog", "a cat", "a dog"], min_count=1)
@@ -44,7 +44,7 @@ def prune_model(model: Matcher, min_count: int) -> Matcher:
 
 
 def save_pruned(model: Matcher, pruned: Matcher, min_count: int, folder: Path) -> Weights:
-    """Write pruned weights; what was measured of the others, and tuned for them, is not theirs and is left out.
+    """Write pruned weights, without the figures and tables of the original, which were made with more words.
 
     Files that the model needs besides its weights (phrases, n-grams, hubness) are copied.
     """
