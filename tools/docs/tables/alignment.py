@@ -110,8 +110,8 @@ def presence() -> str:
     ]
     header = ["dev photos", "phrases of the photo with a box", "phrases of others with a box", "calibration error"]
     return (
-        f"{table(header, rows)}\nPhrases of others are such as nobody said of the photo; some of them show there all "
-        f"the same. Chosen on {found['data']}/{found['split']} by `seesay tune dvsa --only presence`.\n"
+        f"{table(header, rows)}\nPhrases of others were written about other photos only; some of them are true of this "
+        f"one too. Chosen on {found['data']}/{found['split']} by `seesay tune dvsa --only presence`.\n"
     )
 
 

@@ -37,8 +37,9 @@ def eye_vectors() -> str:
     ]
     chosen = found["table"]
     return (
-        f"The Sum on dev by the weight of `vse`, of which {chosen['beside_weight']} was chosen:\n\n{tables[0]}\n"
-        f"R@1 + R@5 + R@10 of images by how much hubness is subtracted, of which {chosen['hub_weight']} was chosen:\n\n"
+        f"Sum on dev for different weights of `vse`; {chosen['beside_weight']} was chosen:\n\n{tables[0]}\n"
+        "R@1 + R@5 + R@10 of images for different weights of the hubness correction; "
+        f"{chosen['hub_weight']} was chosen:\n\n"
         f"{tables[1]}\nChosen by `seesay tune eye --only vectors`.\n"
     )
 
@@ -54,7 +55,7 @@ def eye_words() -> str:
     low, high = ([f"*{name}* {share:.0f} %" for name, share in some] for some in (by_class[:3], by_class[-3:][::-1]))
     note = (
         f"Names of {words['n_classes']} ImageNet classes that no training caption has, as queries: a photo of the "
-        f"class scores above another in {words['chance']:.1f} % of pairs (a model that knows nothing: 50 %). Best: "
+        f"class scores above another in {words['chance']:.1f} % of pairs (chance: 50 %). Best: "
         f"{', '.join(high)}. Worst: {', '.join(low)}."
     )
     return f"{table(['queries', 'R@1', 'R@5', 'R@10'], rows)}\n{note}\n"
@@ -75,8 +76,8 @@ def eye_captions() -> str:
         for weight, row in weights.items()
     ]
     return (
-        f"Captions on dev by the weight of the cosine, of which {chosen['weight']:g} was chosen by the mean CIDEr (0 "
-        f"is the captioner alone):\n\n{table(header, rows)}\nChosen by `seesay tune mrnn --only matching`.\n"
+        f"Captions on dev for different weights of the cosine (0: the captioner alone); {chosen['weight']:g} was "
+        f"chosen, by the mean CIDEr:\n\n{table(header, rows)}\nChosen by `seesay tune mrnn --only matching`.\n"
     )
 
 

@@ -21,11 +21,11 @@ def calibration() -> str:
         ]
         for row in now["reliability"]
     ]
-    header = ["search says", "on average", "people who said yes", "pairs"]
+    header = ["search says", "predicted, mean", "observed: people who said yes", "pairs"]
     note = (
-        f"{found['pairs']:,} pairs of photo and sentence that took no part in the fit. Expected calibration error "
-        f"{100 * now['expected calibration error']:.1f} %; log-loss {now['log-loss']:.3f}, of a constant "
-        f"{now['log-loss of a constant']:.3f}, fitted to describers' words {before['log-loss']:.3f}."
+        f"{found['pairs']:,} pairs of photo and sentence that were not used for the fit. Expected calibration error "
+        f"{100 * now['expected calibration error']:.1f} %. Log-loss {now['log-loss']:.3f}; a constant prediction "
+        f"has {now['log-loss of a constant']:.3f}, a curve fitted to describers' words {before['log-loss']:.3f}."
     )
     return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.calibration")
 
@@ -44,7 +44,7 @@ def calibration_phrases() -> str:
         for words, part in found["phrases"].items()
         for row in part["reliability"]
     ]
-    header = ["query", "search says", "on average", "describers, divided by c", "pairs"]
+    header = ["query", "search says", "predicted, mean", "observed: describers, divided by c", "pairs"]
     shares = ", ".join(f"{part['c']:.2f} with {words}" for words, part in found["phrases"].items())
     return dated(table(header, rows) + f"\nMean c: {shares}.", found, "python -m benchmarks.quality.calibration")
 
@@ -61,7 +61,7 @@ def calibration_commands() -> str:
         ]
         for name, row in found["judged"].items()
     ]
-    header = ["percentage", "expected calibration error", "log-loss", "of a constant"]
+    header = ["percentage", "expected calibration error", "log-loss", "log-loss of a constant"]
     return dated(table(header, rows), found, "python -m benchmarks.quality.calibration")
 
 
@@ -134,8 +134,11 @@ def later_stages() -> str:
     for name, row in found["rows"].items():
         alone, chosen = row["by_weight"]["0.0"], row["by_weight"][str(row["chosen"])]
         rows.append([f"`{name}`", row["chosen"], *(f"{alone[part]:.1f} → {chosen[part]:.1f}" for part in alone)])
-    header = ["behind the eye", "weight", *next(iter(found["rows"].values()))["by_weight"]["0.0"]]
-    note = f"R@1 + R@5 + R@10 of photos for {found['queries_of_each']:,} dev sentences of each, {found['k']} reranked."
+    header = ["stage after the eye", "weight", *next(iter(found["rows"].values()))["by_weight"]["0.0"]]
+    note = (
+        f"R@1 + R@5 + R@10 of photos without → with the stage, for {found['queries_of_each']:,} dev sentences of each "
+        f"collection; the best {found['k']} photos are reranked."
+    )
     return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.ablations.later_stages")
 
 

@@ -21,7 +21,7 @@ def hostile_lines() -> str:
         ["more than 2 GB", faults.get("memory", 0)],
         ["changed inputs", faults.get("an input was changed", 0)],
         ["connections", faults.get("connection", 0)],
-        ["sequences that steer the terminal", faults.get("steers the terminal", 0)],
+        ["terminal control sequences", faults.get("steers the terminal", 0)],
     ]
     note = (
         f"{found['n_forked']:,} lines ran in forks of a process that had imported commands, {found['n_fresh']:,} in "
@@ -29,7 +29,7 @@ def hostile_lines() -> str:
     )
     if found["mended"]:
         kinds = ", ".join(f"{kind} ({n})" for kind, n in found["mended"].items())
-        note += f" Failed at first, were mended, are held by tests, and ran again: {kinds}."
+        note += f" Failed at first, were fixed and covered by tests, and passed when run again: {kinds}."
     text = table(["", ""], rows) + f"\n{note}"
     return dated(text, found, "python -m benchmarks.reliability.hostile")
 
@@ -42,8 +42,8 @@ def fuzzed() -> str:
         [name, f"{row['cases']:,}", f"{busy[name]:.1f}", row["crashes"], row["hangs"]] for name, row in targets.items()
     ]
     rows.append(["together", f"{found['cases']:,}", f"{sum(busy.values()):.1f}", found["crashes"], found["hangs"]])
-    text = table(["what is read", "cases", "minutes of a core", "crashes", "hangs"], rows)
-    for again, what in ((False, "Found on the way, mended, and held by tests"), (True, "Run again without a fault")):
+    text = table(["what is read", "cases", "CPU minutes", "crashes", "hangs"], rows)
+    for again, what in ((False, "Found on the way, fixed and covered by tests"), (True, "Run again without a fault")):
         known = [each for each in found["mended"] if each.get("again", False) is again]
         if known:
             text += f"\n{what}: " + ", ".join(f"{each['target']} ({'; '.join(each['faults'])[:100]})" for each in known)
@@ -51,7 +51,7 @@ def fuzzed() -> str:
     runs = [run for row in targets.values() for run in row["runs"]]
     uncounted = sum("cpu_seconds" not in run for run in runs)
     if uncounted:
-        text += f"\n{len(runs)} runs; {uncounted} of them did not measure the time of a core, and add none."
+        text += f"\n{len(runs)} runs; {uncounted} of them did not record their CPU time, which is not counted here."
     return dated(text, found, "python -m benchmarks.reliability.fuzz")
 
 
@@ -67,7 +67,7 @@ def faults() -> str:
     text = table(header, rows)
     if found["mended"]:
         kinds = ", ".join(f"{each['kind']} with seed {each['seed']}" for each in found["mended"])
-        text += f"\nDid not end well at first, was mended, and run again: {kinds}."
+        text += f"\nFailed at first, was fixed, and passed when run again: {kinds}."
     return dated(text, found, "python -m benchmarks.reliability.faults")
 
 

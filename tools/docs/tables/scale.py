@@ -91,7 +91,7 @@ def scale_recall() -> str:
     header = ["which photos", "left by the filter", "recall@10 by sentences", "recall@10 by photos"]
     note = (
         f"{found['photos']:,} real photos, {found['dim']:,} dimensions, pgvector {found['pgvector']}, m {found['m']}; "
-        f"with filters `ef_search` {found['breadth']}. Dates were dealt out at random; folders and tags are real."
+        f"with filters `ef_search` {found['breadth']}. Dates were assigned at random; folders and tags are real."
     )
     return noted(table(header, everything + filtered), note, "server")
 
