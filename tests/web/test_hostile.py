@@ -141,5 +141,5 @@ def test_an_upload_whose_data_end_early_is_refused(browser: Any) -> None:
     whole = file.getvalue()
     assert browser.post("/api/search", whole).status == 200
     cut = browser.post("/api/search", whole[: len(whole) // 2] + b"\xff\xd9")
-    assert (cut.status, cut.json["what"]) == (400, "the picture is cut off: its data end early")
+    assert (cut.status, cut.json["what"]) == (400, "the image is cut off: its data end early")
     assert browser.post("/api/search", whole[: len(whole) // 2]).status == 400

@@ -1,7 +1,7 @@
-"""Whether the data of a picture come to their end: a file can be well-formed and hold only the upper rows.
+"""Whether the data of an image are complete: a file can be well-formed and hold only the upper rows.
 
-Pillow fills what is missing with black or grey and says nothing. Other formats than these two are told by their own
-decoders, which refuse them.
+Pillow fills what is missing with black or grey and says nothing. PNG and JPEG are checked here; the decoders of other
+formats refuse such files themselves.
 """
 
 import re
@@ -52,7 +52,7 @@ def require_whole(content: bytes, at_least: int) -> None:
 
 
 def _cut_off() -> SeesayError:
-    return SeesayError("the picture is cut off: its data end early", allowed="a file that has arrived whole")
+    return SeesayError("the image is cut off: its data end early", allowed="a file that has arrived whole")
 
 
 def _n_expected(content: bytes) -> int:
@@ -91,7 +91,7 @@ def _jpeg_ends_early(content: bytes, at_least: int) -> bool:
     filler = b"".join(b"\x5a\x93\xc6\x1e\xb4\x69" * 40 + bytes((0xFF, 0xD0 + number)) for number in range(8))
     first, second = (
         _decode(content[:end] + more + b"\xff\xd9", at_least) for more in (b"", filler)
-    )  # without what a camera leaves behind the first picture
+    )  # without what a camera leaves behind the first image
     return ImageChops.difference(first, second).getbbox() is not None
 
 
@@ -103,7 +103,7 @@ def _decode(content: bytes, at_least: int) -> Image.Image:
 
 
 def _end_of_jpeg(content: bytes) -> int | None:
-    """Where the marker stands that ends the first picture of a file; None where the question does not arise."""
+    """Where the marker stands that ends the first image of a file; None where the question does not arise."""
     at = 2
     while True:
         while content[at : at + 2] == b"\xff\xff":

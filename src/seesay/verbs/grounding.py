@@ -57,7 +57,7 @@ class Grounding(Drawn):
         image: The image that was given.
         size: Its width and height in pixels.
         phrases: The phrases with their boxes; of a sentence those that refer to something.
-        heat: (h, w) of the first phrase, from 0 to 1.
+        heat: (h, w) of the first phrase, from 0 to 1 (`seesay.explainers.explanation.scale_heat`).
         warnings: What one should know before relying on the boxes.
     """
 
@@ -179,6 +179,7 @@ def _find(aligner: "Answering", photo: "Image", asked: "list[Reading]", boxes: "
     """The best boxes of each phrase, read by itself."""
     from seesay.catalogue.weights import doubt_of
     from seesay.drawing.overlay import Mark, Word, colour_of
+    from seesay.explainers.explanation import scale_heat
     from seesay.grounding.heat import best_boxes, box_overlaps, heat_maps, point_at
     from seesay.grounding.tuned import grounding_of
     from seesay.runtime.witness import Witness
@@ -204,7 +205,7 @@ def _find(aligner: "Answering", photo: "Image", asked: "list[Reading]", boxes: "
             if own.is_found:
                 marks.append(Mark(boxes[place], label, colour_of(row)))
         words += [Word(phrase, colour_of(row))]
-    return found, marks, words if len(asked) > 1 else [], _scale(heats[0])
+    return found, marks, words if len(asked) > 1 else [], scale_heat(heats[0])
 
 
 def _align(aligner: "Answering", photo: "Image", reading: "Reading", boxes: "Boxes") -> _Found:
@@ -213,6 +214,7 @@ def _align(aligner: "Answering", photo: "Image", reading: "Reading", boxes: "Box
     Function words, and words that the model has never learned, have no box of their own.
     """
     from seesay.drawing.overlay import Mark, Word, colour_of
+    from seesay.explainers.explanation import scale_heat
     from seesay.grounding.chains import align_words
     from seesay.grounding.heat import heat_maps, point_at
     from seesay.grounding.tuned import grounding_of
@@ -242,19 +244,13 @@ def _align(aligner: "Answering", photo: "Image", reading: "Reading", boxes: "Box
             point = point_at(heats[part.first : part.last].sum(0, keepdims=True), how.blur)[0]
             unknown = [token for token in own if token in reading.unknown]
             found.append(_grounded(" ".join(own), boxes[part.region], part.score, point, unknown))
-    return found, marks, words, _scale(heats[0])
+    return found, marks, words, scale_heat(heats[0])
 
 
 def _grounded(text: str, box: Any, score: float, point: Any, unknown: Sequence[str]) -> GroundedPhrase:
     left, top, right, bottom = (float(edge) for edge in box)
     x, y = (float(part) for part in point)
     return GroundedPhrase(text, score, (left, top, right, bottom), (x, y), tuple(unknown))
-
-
-def _scale(heat: "Floats") -> "Floats":
-    first = heat - heat.min()
-    scaled: Floats = first / max(float(first.max()), 1e-9)
-    return scaled
 
 
 def judge(phrase: GroundedPhrase, reading: "Reading", presence: "Doubt | None", match: float = 0.0) -> GroundedPhrase:
