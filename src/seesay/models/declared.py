@@ -62,6 +62,11 @@ class Declared:
         later = ("cascade", "calibration") if cls.stage in LATER_STAGES else ()
         return {*first, *later, *cls.tuning}
 
+    @classmethod
+    def task_for(cls, config: Any) -> str:
+        """How a model of this configuration is learned."""
+        return cls.learning_task
+
     @property
     def can_score(self) -> bool:
         """Whether `score` has an answer, which a language model without images has not."""

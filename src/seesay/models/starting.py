@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 from seesay.images.backbones import find_network
 from seesay.models.base import Matcher
@@ -127,8 +128,8 @@ def read_family(folder: Path) -> str:
 
 
 def find_start(name: str) -> Path:
-    """The folder of a text transformer or of weights of this family: itself, or that of an installed package."""
-    places = [Path(name).expanduser()]
+    """The folder of a text transformer or of weights: itself, that of an installed package, or of shipped weights."""
+    places = [Path(name).expanduser(), PACKAGED / name]
     spec = find_spec(name) if name.isidentifier() else None
     if spec is not None and spec.origin:
         places.append(Path(spec.origin).parent / "model")

@@ -37,10 +37,10 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> Task:
     """
     kind = family_class(recipe.model)
     recipe = _with_eye(recipe, kind) if recipe.eye else recipe
-    learning_task = task_class(kind.learning_task)
+    config = read_table(kind.config_type, recipe.config, f"recipe {recipe.name} [config]")
+    learning_task = task_class(kind.task_for(config))
     if recipe.data.more_dev and not issubclass(learning_task, MoreDev):
         raise SeesayError(f"recipe {recipe.name}: a {recipe.model} is measured on one dev set", allowed="no more_dev")
-    config = read_table(kind.config_type, recipe.config, f"recipe {recipe.name} [config]")
     spec = read_table(FeatureSpec, recipe.features, f"recipe {recipe.name} [features]")
     outputs = kind.outputs_for(config)
     sources = [
