@@ -162,9 +162,8 @@ class EyeEar(Matcher):
 
     @classmethod
     def outputs_for(cls, config: EyeEarConfig) -> tuple[str, ...]:
-        if config.on_vectors:
-            return ("pooled",)
-        return ("pooled", "lower") if config.beside or config.reads_both else ("lower",)
+        both = ("pooled", "lower") if config.beside or config.reads_both else ("lower",)
+        return ("pooled",) if config.on_vectors else both
 
     @classmethod
     def view_dim_for(cls, config: EyeEarConfig) -> int:
@@ -201,8 +200,7 @@ class EyeEar(Matcher):
                 raise ValueError("these features hold no activations: ask for the output 'lower'")
             return self.encode_pooled(features.pooled)
         seen = self.feature_map(features.lower).mean((2, 3))
-        is_one = self.pooled_dim == self.config.image_dim
-        return self.encode_pooled(seen if is_one else torch.cat([seen, features.pooled], 1))
+        return self.encode_pooled(torch.cat([seen, features.pooled], 1)[:, : self.pooled_dim])
 
     @property
     def pooled_dim(self) -> int:
@@ -253,7 +251,9 @@ class EyeEar(Matcher):
         return self._pool(*map(torch.from_numpy, self.subwords.rows(sentences)))
 
     def _pool(self, subwords: Tensor, mask: Tensor) -> Tensor:
-        return masked_mean(self.ear(subwords, mask), mask)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.training and self.config.ear_in_half):
+            states: Tensor = self.ear(subwords, mask)
+        return masked_mean(states.float(), mask)
 
     def embed_texts(self, pooled: Tensor) -> Tensor:
         """Unit vectors (n, dim) of means (n, D) of the ear's states."""

@@ -31,6 +31,7 @@ class EyeEarConfig:
         text_dropout: On the mean of the ear's states.
         eye_rate: The rate of the eye's upper half, as a share of the recipe's.
         ear_rate: The rate of the ear, as a share of the recipe's.
+        ear_in_half: Whether the ear computes in bfloat16 while it learns, which takes two thirds of the time.
         n_captions: Sentences of a photo in a batch.
         classes: Weight of keeping ImageNet's classes, by the cross-entropy with the network as it started.
         classes_share: Share of a batch's photos that are asked for their classes.
@@ -66,6 +67,7 @@ class EyeEarConfig:
     text_dropout: float = 0.1
     eye_rate: float = 0.3
     ear_rate: float = 0.1
+    ear_in_half: bool = False
     n_captions: int = 2
     classes: float = 0.1
     classes_share: float = 0.25

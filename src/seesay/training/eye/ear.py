@@ -5,7 +5,6 @@ sentences of a batch are compared with more photos of their collection than thos
 """
 
 import numpy as np
-import torch
 
 from seesay.data.examples import Indices
 from seesay.training.eye.shrinking import pack
