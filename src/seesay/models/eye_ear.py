@@ -17,6 +17,7 @@ vector has one more number, its hubness, and a sentence's what that counts for: 
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,7 +38,7 @@ from seesay.layers.transformer import TextEncoder, read_bert
 from seesay.models.base import ImageLike, Matcher
 from seesay.models.pretrained import load
 from seesay.models.registry import register_model
-from seesay.models.starting import find_start, read_family
+from seesay.models.starting import find_start, fit_tensors, read_data, read_family
 from seesay.models.vse import VSE
 from seesay.settings.eye_ear import EyeEarConfig as EyeEarConfig
 from seesay.text.subwords import LONGEST, Subwords
@@ -120,12 +121,7 @@ class EyeEar(Matcher):
             return
         wanted = self.state_dict()
         taken = {name: part.float() for name, part in unpack_state(tensors, wanted).items()}
-        if self.config.on_vectors:  # the start is an eye as it ships: without a classifier, and with a bank
-            taken = {name: part for name, part in taken.items() if name in wanted}
-            taken |= {name: part for name, part in wanted.items() if name.startswith("classifier.")}
-            missing = wanted["project.weight"].shape[1] - taken["project.weight"].shape[1]
-            taken["project.weight"] = F.pad(taken["project.weight"], (0, missing))  # of ImageNet's vector nothing yet
-        self.load_state_dict(taken)
+        self.load_state_dict(fit_tensors(taken, wanted) if self.config.on_vectors else taken)  # from one as it ships
 
     @property
     def rate_scales(self) -> Mapping[str, float]:
@@ -151,6 +147,10 @@ class EyeEar(Matcher):
     def caption_words(self) -> Tokenizer:
         """Those of the embedding that stands beside it, which has counted them: subwords spell any word."""
         return self.tokenizer if self.beside is None else self.beside.tokenizer
+
+    @classmethod
+    def earlier_data(cls, config: EyeEarConfig) -> list[dict[str, Any]]:
+        return read_data(find_start(config.start_from))
 
     @classmethod
     def tokenizer_for(cls, config: EyeEarConfig) -> Subwords:
@@ -196,9 +196,9 @@ class EyeEar(Matcher):
 
     def encode_images(self, features: Features) -> Tensor:
         if features.lower is None:
-            if features.pooled.shape[1] != self.pooled_dim:
+            if features.pooled.shape[1] != 2 * self.config.image_dim:  # of ImageNet's network alone
                 raise ValueError("these features hold no activations: ask for the output 'lower'")
-            return self.encode_pooled(features.pooled)
+            return self.encode_pooled(features.pooled[:, : self.pooled_dim])
         seen = self.feature_map(features.lower).mean((2, 3))
         return self.encode_pooled(torch.cat([seen, features.pooled], 1)[:, : self.pooled_dim])
 
