@@ -83,8 +83,7 @@ def upper_graph(model: Any, features: Features, images: Tensor) -> list[Graph]:
 
 def pooled_graph(model: Any, features: Features, images: Tensor) -> list[Graph]:
     """The eye's vectors of photos, and beside them those of ImageNet's network → what `images` gives."""
-    width = model.config.image_dim * (1 if model.beside is None else 2)
-    pooled = torch.zeros(len(images), width)
+    pooled = torch.zeros(len(images), model.pooled_dim)
     free = dict.fromkeys(("pooled", "images"), ("n",))
     return [Graph("pooled", model.encode_pooled, {"pooled": pooled}, ["images"], free)]
 

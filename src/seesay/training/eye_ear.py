@@ -7,7 +7,7 @@ asked for its ImageNet classes, and the learning one has to keep saying the same
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +62,14 @@ class EyeEarTask(RankingTask, MoreDev):
         super().__init__(model, sources, dev, recipe)
         self.eye = model
         self._photo_batches = lru_cache(maxsize=2)(self._make_batches)
-        backbone = model.feature_spec.load_backbone()
+
+    @cached_property
+    def _start(self) -> nn.Sequential:
+        """From activations to the classes of the network as it started."""
+        backbone = self.eye.feature_spec.load_backbone()
         _, upper = split_network(backbone)
         assert backbone.classifier is not None
-        self._start = nn.Sequential(upper, _Mean(), backbone.classifier).eval().requires_grad_(False)
+        return nn.Sequential(upper, _Mean(), backbone.classifier).eval().requires_grad_(False)
 
     def n_batches(self, epoch: int) -> int:
         counts = [len(source.collection) for source in self.sources]
@@ -108,13 +112,7 @@ class EyeEarTask(RankingTask, MoreDev):
         with torch.set_grad_enabled(self.eye.config.learns_eye):
             pooled = self.eye.feature_map(lower).mean((2, 3))
         images = self.eye.embed_images(pooled)
-        texts = self.eye.encode_texts(batch.texts[own_photos])
-        images, texts = (gather_rows(side, rank, world) for side in (images, texts))
-        photo_of_row = _in_order_of_ranks(np.arange(len(batch.images)), world)
-        owner_of_row = _in_order_of_ranks(batch.owners, world)
-        temperature = self.eye.log_temperature.exp().clamp(min=LOWEST_TEMPERATURE)
-        ranking = batch_softmax(images @ texts.T, photo_of_row.unsqueeze(1) == owner_of_row, temperature)
-        logs = {"ranking": float(ranking.detach()), "temperature": float(temperature.detach())}
+        ranking, logs = self.rank(batch, images, np.arange(len(batch.images)), rank, world)
         config = self.eye.config
         if not (config.classes and config.classes_share and config.learns_eye):
             return Loss.of_whole_batch(ranking, world, **logs)
@@ -123,6 +121,22 @@ class EyeEarTask(RankingTask, MoreDev):
         return Loss(
             total, {"loss": float(ranking.detach() + classes.detach()), **logs, "classes": float(classes.detach())}
         )
+
+    def rank(
+        self, batch: PhotoBatch, images: Tensor, photos: Indices, rank: int, world: int
+    ) -> tuple[Tensor, dict[str, float]]:
+        """The ranking loss of a whole batch, and what to write in the log.
+
+        Args:
+            images: Vectors of this process's share of the photos.
+            photos: The place in the batch of every photo of all processes; -1 for one whose captions are not there.
+        """
+        texts = self.eye.encode_texts(batch.texts[rank::world])
+        images, texts = (gather_rows(side, rank, world) for side in (images, texts))
+        photo_of_row, owner_of_row = (_in_order_of_ranks(rows, world) for rows in (photos, batch.owners))
+        temperature = self.eye.log_temperature.exp().clamp(min=LOWEST_TEMPERATURE)
+        loss = batch_softmax(images @ texts.T, photo_of_row.unsqueeze(1) == owner_of_row, temperature)
+        return loss, {"ranking": float(loss.detach()), "temperature": float(temperature.detach())}
 
     def _class_loss(self, lower: Tensor, pooled: Tensor) -> Tensor:
         """The cross-entropy of the learning network's classes with those of the network as it started."""
@@ -162,7 +176,11 @@ class EyeEarTask(RankingTask, MoreDev):
             figures |= {f"sum_{name}": report["sum"], f"{name}_i2t_r1": report["i2t"]["r1"]}
             figures[f"{name}_t2i_r1"] = report["t2i"]["r1"]
         sums = [figures[f"sum_{dev.collection.name}"] for dev in self.devs]
-        return {"sum": sum(sums) / len(sums), **figures, "same_class": self.same_class()}
+        return {"sum": sum(sums) / len(sums), **figures, **self.more_figures()}
+
+    def more_figures(self) -> dict[str, float]:
+        """What is measured besides retrieval."""
+        return {"same_class": self.same_class()}
 
     @property
     def _classifier(self) -> nn.Linear:

@@ -37,10 +37,10 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> Task:
     """
     kind = family_class(recipe.model)
     recipe = _with_eye(recipe, kind) if recipe.eye else recipe
-    learning_task = task_class(kind.learning_task)
+    config = read_table(kind.config_type, recipe.config, f"recipe {recipe.name} [config]")
+    learning_task = task_class(kind.task_for(config))
     if recipe.data.more_dev and not issubclass(learning_task, MoreDev):
         raise SeesayError(f"recipe {recipe.name}: a {recipe.model} is measured on one dev set", allowed="no more_dev")
-    config = read_table(kind.config_type, recipe.config, f"recipe {recipe.name} [config]")
     spec = read_table(FeatureSpec, recipe.features, f"recipe {recipe.name} [features]")
     outputs = kind.outputs_for(config)
     sources = [
@@ -146,18 +146,19 @@ def describe(recipe: Recipe, sources: list[Examples], epochs: int) -> dict[str, 
     if "weights" in table["features"]:
         table["features"] = {**table["features"], "weights": ""}
     recipe = replace(Recipe.from_dict(table), eye=Path(recipe.eye).name)
+    data = [
+        {
+            "name": source.collection.name,
+            "split": recipe.data.train[place].split,
+            "n_images": 0 if source.table is None else len(source.collection),
+            "n_sentences": len(source.sentences),
+            "fingerprint": source.collection.fingerprint(),
+        }
+        for place, source in enumerate(sources)
+    ]
     return {
         "name": recipe.name,
-        "data": [
-            {
-                "name": source.collection.name,
-                "split": recipe.data.train[place].split,
-                "n_images": 0 if source.table is None else len(source.collection),
-                "n_sentences": len(source.sentences),
-                "fingerprint": source.collection.fingerprint(),
-            }
-            for place, source in enumerate(sources)
-        ],
+        "data": _with_earlier(data, recipe),
         "recipe": recipe.to_dict(),
         "recipe_fingerprint": recipe.fingerprint(),
         "seed": recipe.seed,
@@ -165,6 +166,18 @@ def describe(recipe: Recipe, sources: list[Examples], epochs: int) -> dict[str, 
         "trained": datetime.now(UTC).date().isoformat(),
         "versions": {"seesay": VERSION, "torch": torch.__version__, "python": platform.python_version()},
     }
+
+
+def _with_earlier(data: list[dict[str, Any]], recipe: Recipe) -> list[dict[str, Any]]:
+    """What was learned from, with what the weights learned from that the run went on from: of each split the most."""
+    kind = family_class(recipe.model)
+    earlier = kind.earlier_data(read_table(kind.config_type, recipe.config, f"recipe {recipe.name} [config]"))
+    larger = {(row["name"], row["split"]): dict(row) for row in earlier}
+    for row in data:
+        place = (row["name"], row["split"])
+        if place in larger and row["n_sentences"] >= larger[place]["n_sentences"]:
+            del larger[place]
+    return [*(larger.pop((row["name"], row["split"]), row) for row in data), *larger.values()]
 
 
 def _key(source: Examples) -> str:

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
+from seesay.images.backbones import find_network
+from seesay.images.features import FeatureSpec
 from seesay.models.eye_ear import EyeEar
-from seesay.text.subwords import SPECIAL
+from seesay.text.subwords import SPECIAL, Subwords
 
 SPOKEN = 0.75
 """Share of the subwords that are kept because captions have them."""
@@ -27,9 +29,20 @@ def shrink(model: EyeEar, sentences: Sequence[str]) -> EyeEar:
     common = (token for token in tokens if token.isalpha() and token.isascii() and token not in wanted)
     wanted |= set(islice(common, max(0, model.config.keep_subwords - len(wanted))))
     subwords, kept = model.subwords.keep(wanted)
-    config = replace(model.config, n_subwords=len(kept), packed=True)
-    smaller = EyeEar(config, subwords, model.feature_spec)
+    return _packed(model, subwords, kept, model.feature_spec)
+
+
+def pack(model: EyeEar) -> EyeEar:
+    """An eye whose ear has learned on from vectors, packed, and on the network that its lower half is of."""
+    spec, network = model.feature_spec, find_network(model.feature_spec.backbone)
+    lower = FeatureSpec(network.lower, spec.size, spec.crop)
+    return _packed(model, model.subwords, list(range(len(model.subwords))), lower)
+
+
+def _packed(model: EyeEar, subwords: Subwords, kept: Sequence[int], features: FeatureSpec) -> EyeEar:
+    config = replace(model.config, n_subwords=len(kept), packed=True, on_vectors=False)
+    made = EyeEar(config, subwords, features)
     tensors = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith("classifier.")}
-    tensors["ear.embedding.weight"] = tensors["ear.embedding.weight"][kept]
-    smaller.load_state_dict(tensors)
-    return smaller.eval().requires_grad_(False)
+    tensors["ear.embedding.weight"] = tensors["ear.embedding.weight"][list(kept)]
+    made.load_state_dict(tensors)
+    return made.eval().requires_grad_(False)

@@ -21,6 +21,8 @@ from seesay.models.eye_ear import EyeEar, EyeEarConfig
 BESIDE = tuple(round(0.05 * step, 2) for step in range(21))
 HUBNESS = tuple(round(0.1 * step, 1) for step in range(13))
 N_BANK = 6000
+BANK_DIM = 64
+"""Numbers that are kept of each sentence of the bank."""
 SEED = 7
 
 Scores = NDArray[np.float32]
@@ -136,7 +138,9 @@ def with_bank(model: EyeEar, sentences: Sequence[str], images: Tensor) -> EyeEar
         images: (n, dim) vectors of photos whose mean hubness is left.
     """
     texts = torch.cat([model.encode_texts(sentences[start : start + 100]) for start in range(0, len(sentences), 100)])
-    made = _like(model, replace(model.config, n_bank=len(sentences), hub_weight=0.0), model.feature_spec)
+    made = _like(
+        model, replace(model.config, n_bank=len(sentences), bank_dim=BANK_DIM, hub_weight=0.0), model.feature_spec
+    )
     assert made.bank is not None
     made.bank.fill(texts)
     made.config = replace(made.config, hub_mean=round(float(made.bank(images).mean()), 4))
