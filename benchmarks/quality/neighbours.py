@@ -20,11 +20,12 @@ from seesay.captioning.bank import read_bank, references_of
 from seesay.captioning.consensus import Consensus
 from seesay.captioning.reranking import refine_images
 from seesay.data.examples import Examples
+from seesay.engines import answering
 from seesay.evaluation.protocols import EvaluationSet
 from seesay.images.extraction import features_of
 from seesay.metrics.bootstrap import estimate
 from seesay.metrics.neighbours import nearest
-from seesay.runtime.matching import Model
+from seesay.models.pretrained import load_captioner
 from seesay.text.function_words import FUNCTION_WORDS
 
 SEED = 0
@@ -35,18 +36,18 @@ def main() -> None:
     parser.add_argument("--weights", default="mrnn-flickr8k")
     parser.add_argument("--neighbours", type=int, default=5)
     arguments = parse_arguments(parser, "neighbours")
-    model = Model(arguments.weights)
+    model = answering(load_captioner(arguments.weights))
     flickr8k = data.load("flickr8k")
     bank = read_bank(model, flickr8k)
     source = EvaluationSet(flickr8k.split("test")).read(model)
     assert source.table is not None
     train = flickr8k.split("train")
     table = features_of(train.images, model.feature_spec, model.outputs)
-    pooled = [each.rows(range(len(each))).pooled.numpy() for each in (source.table, table)]
+    own, others = (each.rows(range(len(each))).pooled.numpy() for each in (source.table, table))
     drawn = np.random.default_rng(SEED).integers(len(train), size=(len(source.table), arguments.neighbours))
     near = {
         "refined": nearest(refine_images(model, source.table), bank.vectors, arguments.neighbours),
-        "original": nearest(*pooled, arguments.neighbours),
+        "original": nearest(own, others, arguments.neighbours),
         "random": drawn,
     }
     consensus = Consensus(bank.captions)
@@ -67,7 +68,7 @@ def main() -> None:
     same = float(np.mean([len({*refined} & {*original}) for refined, original in both]))
     print(rows, better, same, sep="\n")
     record(
-        arguments, ("numpy",), weights=model.name, data="flickr8k", split="test", n_photos=len(photos),
+        arguments, ("numpy",), weights=arguments.weights, data="flickr8k", split="test", n_photos=len(photos),
         neighbours=arguments.neighbours, rows=rows, refined_is_better_by=better, in_both=round(same, 2),
     )  # fmt: skip
 

@@ -17,12 +17,13 @@ import numpy as np
 from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data import entities
+from seesay.engines import answering
 from seesay.grounding.boxed_phrases import boxed_phrases
 from seesay.grounding.describing import LARGEST, SMALLEST
 from seesay.grounding.phrases import DIVERSITY, describe_boxes, read_bank
 from seesay.images.extraction import features_of
 from seesay.metrics.bootstrap import estimate
-from seesay.runtime.matching import Model
+from seesay.models.pretrained import load
 from seesay.text.function_words import FUNCTION_WORDS
 from seesay.text.tokens import tokenize
 
@@ -35,7 +36,7 @@ def main() -> None:
     parser.add_argument("--weights", default="hmlstm")
     parser.add_argument("--photos", type=int, default=300, help="of the test split, from its beginning")
     arguments = parse_arguments(parser, "region_phrases")
-    model = Model(arguments.weights)
+    model = answering(load(arguments.weights))
     bank = read_bank(model)
     boxed = entities.attach(data.load("flickr8k").split("test"), data.locate("flickr30k_entities"))
     boxed = boxed.keep(lambda item: bool(item.boxes))
@@ -65,7 +66,7 @@ def main() -> None:
     }
     print(rows)
     record(
-        arguments, ("numpy",), weights=model.name, data="flickr8k", split="test", n_photos=len(said),
+        arguments, ("numpy",), weights=arguments.weights, data="flickr8k", split="test", n_photos=len(said),
         n_regions=len(photos), n_phrases=N_PHRASES, bank=len(bank), diversity=DIVERSITY, rows=rows,
     )  # fmt: skip
 

@@ -23,11 +23,11 @@ from seesay.catalogue.weights import find
 from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.drawing.sheets import Cell, draw_sheet, save_picture
+from seesay.engines import answering
 from seesay.evaluation.plots import drawing
 from seesay.evaluation.protocols import EvaluationSet
 from seesay.models.mrnn import MRNN
-from seesay.models.pretrained import load
-from seesay.runtime.matching import Model
+from seesay.models.pretrained import load, load_captioner
 from seesay.scoring import similar_images
 from seesay.verbs.neighbours import find_neighbours
 
@@ -62,7 +62,7 @@ def draw_sentences() -> None:
             image = model.encode_images(features_in(source).rows([place]))
             scores = model.score(image, model.encode_texts([text for text, _ in found]))[0]
         best = [found[number] for number in scores.topk(2).indices.tolist()]
-        lines = [f"{rank}. {text}{' (its own)' * (owner == place)}" for rank, (text, owner) in enumerate(best, 1)]
+        lines = [f"{rank}. {tidy(text)}{' (own)' * (owner == place)}" for rank, (text, owner) in enumerate(best, 1)]
         cells.append(Cell(whole.items[place].image, "\n".join([f"generated: {caption}", "retrieved:", *lines])))
     save_picture(draw_sheet(cells, 4, width=200, n_lines=14), PICTURES / "mrnn-sentences.jpg")
 
@@ -72,7 +72,7 @@ def draw_neighbours() -> None:
     flickr8k = seesay.load_data("flickr8k")
     test = flickr8k.split("test")
     photos = take(test, spread(len(test), 3)).images
-    found = find_neighbours(photos, flickr8k, split="train", model=WEIGHTS, n=5)
+    found = find_neighbours(photos, flickr8k, split="train", model=answering(load_captioner(WEIGHTS)), n=5)
     cells, labels = [], []
     for row in found:
         for name, first, near in (
@@ -89,7 +89,7 @@ def draw_ranks() -> None:
     """Figure 4: the ten hypotheses as the beam orders them, and as consensus does."""
     flickr8k = seesay.load_data("flickr8k")
     test = flickr8k.split("test")
-    chosen, model = take(test, spread(len(test), 3)), Model(WEIGHTS)
+    chosen, model = take(test, spread(len(test), 3)), answering(load_captioner(WEIGHTS))
     settings = Settings.of(model)
     features = features_in(EvaluationSet(chosen).read(model))
     wide = replace(settings, beam=settings.candidates)
@@ -125,9 +125,14 @@ def draw_curve() -> None:
 
 
 def write_captions(collection: Collection) -> list[str]:
-    model = Model(WEIGHTS)
+    model = answering(load_captioner(WEIGHTS))
     source: Examples = EvaluationSet(collection).read(model)
     return [several[0].text for several in caption_images(model, features_in(source), settings=Settings.of(model))]
+
+
+def tidy(sentence: str) -> str:
+    """A sentence of Flickr8K without the spaces before its marks."""
+    return sentence.replace(" .", "").replace(" ,", ",").strip()
 
 
 def take(collection: Collection, places: list[int]) -> Collection:
