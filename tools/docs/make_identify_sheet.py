@@ -33,7 +33,7 @@ PICTURES = Path(__file__).parents[2] / "docs/pictures"
 def main() -> None:
     model = load_identifier(sys.argv[1] if len(sys.argv) > 1 else "identifier")
     test = seesay.load_data("flickr8k").split("test")
-    source = Examples.of(test, features_of(test.images, model.feature_spec, ("pooled", "map")))
+    source = Examples.of(test, features_of(test.images, model.feature_spec, model.outputs))
     rivals = similar_images(source, 1)
     draw_matches(model, source, rivals)
     assert source.table is not None
@@ -41,7 +41,8 @@ def main() -> None:
     for number in range(EVERY // 2, len(test), EVERY):
         sentence = test.items[number].sentences[0]
         pair = [number, int(rivals[number, 0])]
-        features = [source.table.rows([place]) for place in pair]
+        maps = features_of([test.images[place] for place in pair], model.feature_spec, ("pooled", "map"))
+        features = [maps.rows([place]) for place in range(len(pair))]
         with torch.inference_mode():
             images = torch.cat([model.encode_images(some) for some in features])
             choice = model.choice_probability(model.score(images, model.encode_texts([sentence]))[:, 0])

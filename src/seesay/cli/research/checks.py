@@ -67,7 +67,7 @@ def refuse_contradictions(options: dict[str, Any]) -> None:
             f"--{asked[0].replace('_', '-')} is for reranking, which needs captioned photos",
             hint="--references DATA",
         )
-    if lone := [name for name in ("measure", "records") if options[name]]:
+    if lone := [name for name in ("measure", "where", "records") if options[name]]:
         raise SeesayError(f"--{lone[0]} is for a paper", hint=f"seesay evaluate --paper mrnn --{lone[0]}")
     if options["normalise"] not in (None, *NORMALISATIONS):
         raise SeesayError(f"there is no normalisation {options['normalise']!r}", allowed=NORMALISATIONS)

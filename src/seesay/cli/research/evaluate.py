@@ -113,6 +113,10 @@ def evaluate(
         ),
     ] = None,
     measure: Annotated[bool, typer.Option("--measure", help="With --paper: measure its claims again first.")] = False,
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help="With --paper: only what stands there, such as 'Table 2' or 'Figure 3'."),
+    ] = None,
     records: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="With --paper: the folder of results. Default: that of the source tree."),

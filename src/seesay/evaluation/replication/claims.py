@@ -6,6 +6,7 @@ published, and improved) and by which rule it replicates. Verdicts are not writt
 
 import ast
 import operator
+import re
 import string
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -97,6 +98,20 @@ def find_claims(paper: str) -> tuple[Claim, ...]:
     if paper not in PAPERS:
         raise SeesayError(f"there is no paper {paper!r}", allowed=PAPERS)
     return _read_claims(paper)
+
+
+def claims_at(claims: Sequence[Claim], place: str) -> tuple[Claim, ...]:
+    """The claims whose table, figure or section is a place, such as `Table 2`, whatever its capital letters.
+
+    Raises:
+        SeesayError: There is none; the places of the paper are listed.
+    """
+    wanted = re.compile(rf"\b{re.escape(place.strip())}\b", re.IGNORECASE)
+    if not (found := tuple(claim for claim in claims if wanted.search(claim.where))):
+        raise SeesayError(
+            f"the paper has no claim at {place!r}", allowed=dict.fromkeys(claim.where for claim in claims)
+        )
+    return found
 
 
 @cache
