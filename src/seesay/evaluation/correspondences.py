@@ -217,4 +217,5 @@ def _overlaps(model: HMLSTM, phrase: BoxedPhrase) -> NDArray[np.float64]:
 
 
 def _percent(hits: ArrayLike) -> float:
-    return 100 * float(np.mean(hits)) if np.size(hits) else 0.0
+    found = np.asarray(hits)
+    return 100 * float(found.mean()) if found.size else 0.0

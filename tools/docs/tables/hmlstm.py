@@ -122,8 +122,8 @@ def correspondences_parts() -> str:
     header = ["weights", "IoU ≥ .5", "IoU ≥ .3", "centre in box", "whole image chosen", "nested", "nested by chance"]
     first = ways[0][1]
     note = (
-        f"{first['n_phrases']:,.0f} annotated noun phrases of the first {found['n_images']:,} {found['split']} photos of "
-        f"{found['data']}; {first['n_nested']:,.0f} noun phrases that stand inside another one."
+        f"{first['n_phrases']:,.0f} annotated noun phrases of the first {found['n_images']:,} {found['split']} photos "
+        f"of {found['data']}; {first['n_nested']:,.0f} noun phrases that stand inside another one."
     )
     command = f"{compared(found)} --limit {found['n_images']} -o benchmarks/results/correspondences_parts.json"
     return dated(table(header, rows) + f"\n{note}", found, command)
@@ -139,8 +139,9 @@ def region_phrases() -> str:
     ]
     header = ["phrases", "content words shared by two", "about the region", "different content words"]
     note = (
-        f"{found['n_regions']:,} annotated regions of {found['n_photos']:,} {found['split']} photos of {found['data']}, "
-        f"`{found['weights']}` with {found['bank']:,} phrases; 95 % intervals by bootstrap over photos."
+        f"{found['n_regions']:,} annotated regions of {found['n_photos']:,} {found['split']} photos of "
+        f"{found['data']}, `{found['weights']}` with {found['bank']:,} phrases; "
+        "95 % intervals by bootstrap over photos."
     )
     return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.region_phrases")
 
