@@ -28,11 +28,12 @@ def main() -> None:
     parser.add_argument("--data", default="flickr8k")
     parser.add_argument("--split", default="test")
     parser.add_argument("--beam", type=int, help="of captions")
-    parser.add_argument("--limit", type=int, help="so many images only, for a quick look; nothing is recorded")
+    parser.add_argument("--limit", type=int, help="the first so many images only; recorded only where -o names a file")
     parser.add_argument("--keep", action="store_true", help="keep what the record has of other weights, with its date")
     arguments = parse_arguments(parser, "compare")
     arguments.name = arguments.task
-    if arguments.output.stem == "compare":
+    is_named = arguments.output.stem != "compare"
+    if not is_named:
         arguments.output = RESULTS / f"{arguments.task}.json"
     collection = data.load(arguments.data).split(arguments.split)
     kept: dict[str, Any] = {}
@@ -42,13 +43,13 @@ def main() -> None:
             parser.error(f"--keep: the record is of {before['data']} {before['split']}")
         kept = {name: {"date": before["date"], **row} for name, row in before["rows"].items()}
     rows = {**kept, **{name: measure(arguments, collection, find(name)) for name in arguments.weights}}
-    if not arguments.limit:
+    if is_named or not arguments.limit:
         record(
             arguments,
             ("torch", "numpy"),
             data=arguments.data,
             split=arguments.split,
-            n_images=len(collection),
+            n_images=min(len(collection), arguments.limit or len(collection)),
             rows=rows,
         )
 

@@ -1,7 +1,8 @@
 """How long the vectors of words are for alignment models, as in Table 1 of DVSA's supplement.
 
-A length is counted in lengths of the sentence's average word. Beside the longest and shortest words stand the rank
-correlation with the idf, and the average of words that name something and of those that only hold a sentence together.
+A length is counted in lengths of the sentence's average word, or taken as it is where the weights have free lengths.
+Beside the longest and shortest words stand the rank correlation with the idf, and the average of words that name
+something and of those that only hold a sentence together.
 
     SEESAY_DATA=… python -m benchmarks.quality.magnitudes [--weights dvsa …]
 """
@@ -13,7 +14,7 @@ from typing import Any
 from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.engines import answering
-from seesay.grounding.magnitudes import WordMagnitude, spearman, word_magnitudes
+from seesay.grounding.magnitudes import WordMagnitude, has_free_lengths, spearman, word_magnitudes
 from seesay.models.aligner import load_aligner
 from seesay.text.function_words import FUNCTION_WORDS
 
@@ -28,8 +29,11 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for name in arguments.weights:
         model = load_aligner(name)
-        found = word_magnitudes(answering(model), sentences, min_count=arguments.min_count)
+        reader = answering(model)
+        relative = not has_free_lengths(reader)
+        found = word_magnitudes(reader, sentences, min_count=arguments.min_count, relative=relative)
         row: dict[str, Any] = {"weights": model.weights.name if model.weights else name, "n_words": len(found)}
+        row["relative"] = relative
         row["spearman_idf"] = round(spearman([word.magnitude for word in found], [word.idf for word in found]), 4)
         for kind, own in (("function", True), ("naming", False)):
             lengths = [word.magnitude for word in found if (word.word in FUNCTION_WORDS) == own]

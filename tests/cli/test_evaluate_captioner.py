@@ -136,6 +136,45 @@ def test_the_beam_is_the_weights_own_or_the_one_asked_for(seesay: Call, farm: Pa
     assert decodings == ["beam 2", "greedy"]
 
 
+def test_sampled_captions_depend_on_their_seed_and_are_recorded_by_it(seesay: Call, farm: Path) -> None:
+    first, again, other = (
+        measure(seesay, "--task", "captions", "--sample", seed, "--record")["captions"] for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert (first["decoding"], other["decoding"]) == ("sampled, seed 1", "sampled, seed 2")
+    assert first["bleu1"] != other["bleu1"]
+    assert list(pretrained.find("writer").figures) == ["farm/test/sample-1", "farm/test/sample-2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--sample", 1, "--beam", 3), "--sample draws captions, and --beam searches for the best"),
+        (("--sample", 1, "--task", "retrieval"), "--sample is for the captions of a captioner"),
+        (("--protocol", "shortlist-2"), "shortlist-2 is for retrieval alone"),
+        (("--protocol", "shortlist-0"), "there is no protocol 'shortlist-0'"),
+    ],
+)
+def test_what_samples_and_shortlists_do_not_go_with_is_refused(
+    seesay: Call, farm: Path, options: tuple[Any, ...], message: str
+) -> None:
+    code, out, err = seesay("evaluate", "writer", "--data", "farm", *options)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_shortlist_is_recorded_under_its_own_name(seesay: Call, farm: Path) -> None:
+    report = measure(seesay, "--task", "retrieval", "--protocol", "shortlist-2", "--record")
+    assert "t2i" not in report
+    assert report["shortlist"]["n_candidates"] == 4.0  # two images with two sentences each
+    assert list(pretrained.find("writer").figures) == ["farm/test/shortlist-2"]
+    code, out, _ = seesay("evaluate", "writer", "--data", "farm", "--task", "retrieval", "--protocol", "shortlist-2")
+    assert code == 0
+    assert "sentences of its nearest images by the network's vectors, its own among them: 4 on average" in " ".join(
+        out.split()
+    )
+
+
 def test_novelty_is_left_out_where_the_training_sentences_are_not_here(seesay: Call, farm: Path) -> None:
     about = json.loads((farm / "writer" / "config.json").read_text())
     about["recipe"]["data"]["train"][0]["source"] = "elsewhere"

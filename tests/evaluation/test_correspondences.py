@@ -21,6 +21,7 @@ from seesay.text.vocabulary import Vocabulary
 TREES = {
     "a dog sees a cat": '["S", ["NP", "a", "dog"], ["VP", "sees", ["NP", "a", "cat"]]]',
     "a red bus": '["S", ["NP", "a", "red", "bus"]]',
+    "a dog with a ball": '["S", ["NP", ["NP", "a", "dog"], ["PP", "with", ["NP", "a", "ball"]]]]',
 }
 
 
@@ -104,6 +105,29 @@ def test_phrases_choose_among_the_parts_of_a_picture_where_that_is_asked(model: 
     region, confidence = choose_regions(model, regions, phrases, picture, parts_only=True)
     assert region.tolist() == [1]
     assert confidence.tolist() == pytest.approx([0.6])
+
+
+def test_a_phrase_inside_another_is_nested_where_the_outer_region_covers_its_own(
+    model: HMLSTM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marked = Phrase(0, 0, 2, "", "1", ("animals",))
+    farm = collection(
+        Item("1.jpg", None, ("a dog with a ball",), "train", boxes=(Box("1", 0, 0, 0.5, 1),), phrases=(marked,)),
+        Item("2.jpg", None, ("a red bus",), "train"),
+    )
+    spans = [tuple(span) for sentence in farm.sentences for span in model.read([sentence])[0].spans.tolist()]
+    # The left half for the dog with its ball and for the dog; the ball is said to lie in the right one.
+    by_span = {(0, 5): 1, (0, 2): 1, (3, 5): 2, (0, 3): 0}
+    found = (torch.tensor([by_span[span] for span in spans]), torch.zeros(len(spans)))
+    monkeypatch.setattr(correspondences, "find_correspondences", lambda *_, **__: found)
+    report, _ = judge_correspondences(model, farm, None)  # type: ignore[arg-type]
+    assert report.n_nested == 2
+    assert report.covered == 50.0
+    assert report.same_region == 50.0
+    by_span[0, 5] = 0
+    found = (torch.tensor([by_span[span] for span in spans]), torch.zeros(len(spans)))
+    report, _ = judge_correspondences(model, farm, None)  # type: ignore[arg-type]
+    assert (report.covered, report.covered_shuffled, report.same_region) == (100.0, 100.0, 0.0)
 
 
 def test_a_collection_without_boxes_is_refused(model: HMLSTM, monkeypatch: pytest.MonkeyPatch) -> None:

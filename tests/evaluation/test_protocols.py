@@ -12,7 +12,7 @@ from seesay import data
 from seesay.errors import SeesayError
 from seesay.evaluation import protocols
 from seesay.evaluation.protocols import PROTOCOLS, EvaluationSet, Protocol, choose_folds
-from seesay.evaluation.retrieval import evaluate_retrieval
+from seesay.evaluation.retrieval import evaluate_retrieval, evaluate_shortlist
 from seesay.images.extraction import FeatureStore, content_key
 
 
@@ -53,6 +53,41 @@ def random_toy(make_toy):
     images = generator.normal(size=(23, 6))
     sentences = [generator.normal(size=(1 + number % 3, 6)).tolist() for number in range(23)]
     return make_toy(images, sentences)
+
+
+def test_a_shortlist_of_all_images_is_the_whole_split(random_toy) -> None:
+    model, collection, store = random_toy
+    full = evaluate_retrieval(model, EvaluationSet(collection, store=store))
+    short = evaluate_shortlist(model, EvaluationSet(collection, "shortlist-23", store=store))
+    assert short.figures == full.figures["i2t"]
+    assert short.n_candidates == full.n_sentences
+
+
+def test_a_shortlist_holds_the_sentences_of_the_nearest_images_only(random_toy) -> None:
+    model, collection, store = random_toy
+    short = evaluate_shortlist(model, EvaluationSet(collection, "shortlist-4", store=store))
+    table = EvaluationSet(collection, store=store).read(model).table
+    assert table is not None
+    vectors = table.rows(range(23)).pooled
+    cosines = torch.nn.functional.normalize(vectors, dim=1) @ torch.nn.functional.normalize(vectors, dim=1).T
+    ranks, n_candidates = [], []
+    for place, item in enumerate(collection.items):
+        near = cosines[place].argsort(descending=True)[:4].tolist()
+        assert near[0] == place
+        candidates = [(text, other) for other in near for text in collection.items[other].sentences]
+        texts = model.encode_texts([text for text, _ in candidates])
+        scores = model.score(model.encode_images(table.rows([place])), texts)[0].tolist()
+        best = max(score for score, (_, other) in zip(scores, candidates, strict=True) if other == place)
+        wrong = [score for score, (_, other) in zip(scores, candidates, strict=True) if other != place]
+        ranks.append(sum(score >= best for score in wrong))
+        n_candidates.append(len(candidates))
+        assert len(item.sentences) == len(texts) - len(wrong)
+    assert short.figures["mean"] == pytest.approx(np.mean(ranks) + 1)
+    assert short.figures["r1"] == pytest.approx(100 * np.mean(np.array(ranks) == 0))
+    assert short.n_candidates == pytest.approx(np.mean(n_candidates))
+    curve = short.curves["i2t"]
+    assert curve.retrieved[-1] <= 100
+    assert curve.recall[-1] > curve.recall[1]
 
 
 def naive_figures(model, collection, store, places: list[int]) -> dict[str, dict[str, float]]:
@@ -136,7 +171,7 @@ def test_an_unknown_protocol_is_answered_with_the_list(three_images) -> None:
     model, collection, store = three_images
     with pytest.raises(SeesayError, match="there is no protocol '10k'") as caught:
         evaluate_retrieval(model, EvaluationSet(collection, "10k", store=store))
-    assert caught.value.allowed == "full, 1k, 5-fold, 5k"
+    assert caught.value.allowed == "full, 1k, 5-fold, 5k, shortlist-N"
 
 
 def test_a_limit_is_a_protocol_that_says_that_it_is_one(random_toy) -> None:

@@ -1,6 +1,7 @@
 """How long vectors are: counted in average words, averaged over places, ranked against a plain idf."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seesay.errors import SeesayError
-from seesay.grounding.magnitudes import spearman, word_magnitudes
+from seesay.grounding.magnitudes import has_free_lengths, spearman, word_magnitudes
 from seesay.runtime.protocol import Texts
 from seesay.text.vocabulary import END, Vocabulary
 
@@ -42,6 +43,18 @@ def test_a_length_is_counted_in_average_words_of_its_sentence(batch: int) -> Non
     # The zebra is unknown and not listed, but the average of its sentence has it.
     assert found["a"].magnitude == pytest.approx((1 / 2 + 1 / (7 / 3) + 1 / 2 + 1 / 3) / 4)
     assert set(found) == {"a", "big", "dog", "cat"}
+
+
+def test_free_lengths_are_taken_as_they_are() -> None:
+    found = {row.word: row.magnitude for row in word_magnitudes(Words(), SENTENCES, min_count=1, relative=False)}
+    assert found == {"dog": 3, "big": 3, "cat": 3, "a": 1}
+
+
+@pytest.mark.parametrize(("magnitudes", "expected"), [("free", True), ("words", False)])
+def test_weights_say_whether_their_lengths_are_free(magnitudes: str, expected: bool) -> None:
+    model = Words()
+    model.weights = SimpleNamespace(about={"config": {"magnitudes": magnitudes}})
+    assert has_free_lengths(model) is expected
 
 
 def test_rows_come_longest_first_with_count_and_idf() -> None:

@@ -1,6 +1,7 @@
-"""Draw alignments, snippet search and region captions on Flickr8K's test photos, good and bad ones as they come.
+"""Draw alignments, snippet search, region and photo captions on Flickr8K's test photos, good and bad as they come.
 
     SEESAY_DATA=DIR python tools/docs/make_alignment_pictures.py [--weights dvsa] [--captions dvsa-captions]
+                                                                 [--only sentences]
 
 The photos are shown small, as figures of a paper are; they belong to their owners on Flickr.
 """
@@ -12,6 +13,8 @@ from pathlib import Path
 import torch
 
 import seesay
+from seesay.captioning.captions import caption_images
+from seesay.captioning.settings import Settings
 from seesay.cli.use.regions import regions
 from seesay.data import Collection
 from seesay.data.examples import Examples
@@ -29,6 +32,8 @@ from seesay.scoring import score_all
 
 PICTURES = Path(__file__).parents[2] / "docs/pictures"
 N_PHOTOS = 9
+N_SHOWN = 6  # whole photos with three sentences
+SHORTEST = 8  # words of a generated sentence, as dev chose for `mrnn-flickr8k`
 FAINT = 0.25  # of the best phrase: below it a phrase speaks of nothing in particular
 SNIPPETS = ["red shirt", "blue shirt", "brown dog", "white dog", "snow", "a man riding a bike"]
 
@@ -37,12 +42,42 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--weights", default="dvsa")
     parser.add_argument("--captions", default="dvsa-captions")
+    parser.add_argument("--only", choices=["sentences"], help="the supplement's Figure 5 alone")
     arguments = parser.parse_args()
-    test = seesay.load_data("flickr8k").split("test")
+    flickr8k = seesay.load_data("flickr8k")
+    test = flickr8k.split("test")
     aligner = load_aligner(arguments.weights)
+    draw_sentences(aligner, Model(arguments.captions), test, flickr8k.split("train").sentences)
+    if arguments.only:
+        return
     draw_alignments(aligner, test)
     draw_descriptions(Model(arguments.captions), Model(arguments.weights), test)
     regions(SNIPPETS, "flickr8k", None, "test", arguments.weights, 7, PICTURES / "snippets.jpg")
+
+
+@torch.inference_mode()
+def draw_sentences(aligner: Aligner, writer: Model, test: Collection, training: list[str]) -> None:
+    """A person's sentence, the best training sentence and the generated one, as in the supplement's Figure 5."""
+    places = range(len(test) // (2 * N_SHOWN), len(test), len(test) // N_SHOWN)
+    some = replace(test, items=tuple(test.items[place] for place in places[:N_SHOWN]))
+    images = aligner.encode_images(features_of(some.images, aligner.feature_spec, aligner.outputs).rows(range(N_SHOWN)))
+    order = sorted(training, key=lambda sentence: len(sentence.split()))
+    blocks = [order[start : start + 512] for start in range(0, len(order), 512)]
+    scores = torch.cat([aligner.score(images, aligner.encode_texts(block)) for block in blocks], 1)
+    found = [order[place] for place in scores.argmax(1).tolist()]
+    table = features_of(some.images, writer.feature_spec, writer.outputs)
+    # It learned phrases of regions, too, and says no more of a photo unless it has to.
+    written = caption_images(writer, table, settings=Settings.of(writer, min_length=SHORTEST))
+    cells = [
+        Cell(item.image, f"person: {tidy(item.sentences[0])}\ntraining: {tidy(best)}\ngenerated: {own[0].text}")
+        for item, best, own in zip(some.items, found, written, strict=True)
+    ]
+    save_picture(draw_sheet(cells, 3, width=220, n_lines=12), PICTURES / "dvsa-sentences.jpg")
+
+
+def tidy(sentence: str) -> str:
+    """A sentence of Flickr8K without the spaces before its marks."""
+    return sentence.replace(" .", "").replace(" ,", ",").strip()
 
 
 @torch.inference_mode()

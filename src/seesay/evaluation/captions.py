@@ -8,7 +8,7 @@ from seesay.captioning.bank import features_in, references_of
 from seesay.captioning.captions import caption_images
 from seesay.captioning.matching import CaptionJudge
 from seesay.captioning.perplexity import measure_perplexity
-from seesay.captioning.settings import Settings
+from seesay.captioning.settings import Sampling, Settings
 from seesay.data import Collection
 from seesay.data.examples import read_split
 from seesay.engines import answering
@@ -52,6 +52,7 @@ def evaluate_captions(
     measured: EvaluationSet,
     *,
     settings: Settings | None = None,
+    sampling: Sampling | None = None,
     judge: CaptionJudge | None = None,
     training: list[str] | None = None,
     meteor: bool | None = None,
@@ -62,6 +63,7 @@ def evaluate_captions(
         model: Any captioner.
         measured: The images of all folds are measured together.
         settings: How captions are written; as the weights say where it is not given. Nothing is reranked.
+        sampling: Draw captions at random instead of searching for the best.
         judge: What orders them, if anything does.
         training: What the captioner learned from (see `training_sentences`), for the share of captions that are novel.
         meteor: See `seesay.metrics.captions.caption_report`.
@@ -75,15 +77,16 @@ def evaluate_captions(
         perplexity = measure_perplexity(answers, source)
     with timed("captions", seconds):
         written = caption_images(
-            answers, features_in(source), settings=settings, judge=judge, on_progress=measured.on_progress
-        )
+            answers, features_in(source), settings=settings, sampling=sampling, judge=judge,
+            on_progress=measured.on_progress,
+        )  # fmt: skip
     best = [several[0] for several in written]
     with timed("metrics", seconds):
         known = None if training is None else [tokenize(sentence) for sentence in training]
         words = [caption.words for caption in best]
         figures = caption_report(words, references_of(source), perplexity=perplexity, training=known, meteor=meteor)
     texts = {item.name: caption.text for item, caption in zip(source.collection.items, best, strict=True)}
-    counts, how = (len(source.collection), len(source.sentences)), describe_decoding(settings, judge)
+    counts, how = (len(source.collection), len(source.sentences)), describe_decoding(settings, judge, sampling)
     return CaptionEvaluation(measured.rules, measured.seed, figures, how, texts, *counts, seconds)
 
 
@@ -92,7 +95,7 @@ def rounded(figures: Mapping[str, Any]) -> dict[str, float | None]:
     return {name: None if value is None else round(value, 4) for name, value in figures.items()}
 
 
-def describe_decoding(settings: Settings, judge: CaptionJudge | None = None) -> str:
+def describe_decoding(settings: Settings, judge: CaptionJudge | None = None, sampling: Sampling | None = None) -> str:
     """How captions are written, in a word or two.
 
     Example:
@@ -100,7 +103,11 @@ def describe_decoding(settings: Settings, judge: CaptionJudge | None = None) -> 
         ('beam 3', 'greedy')
         >>> describe_decoding(Settings(beam=5, length_power=0.7, no_repeat=2))
         'beam 5, length power 0.7, no 2 words twice'
+        >>> describe_decoding(Settings(beam=1), sampling=Sampling(seed=2))
+        'sampled, seed 2'
     """
+    if sampling:
+        return f"sampled, seed {sampling.seed}"
     rules = f", length power {settings.length_power:g}" if settings.length_power else ""
     rules += f", {settings.min_length} words or more" if settings.min_length > 1 else ""
     rules += f", no {settings.no_repeat} words twice" if settings.no_repeat else ""

@@ -6,6 +6,10 @@ overlaps a box of its chain by half (IoU ≥ 0.5). Milder rules are measured too
 inside a box. Baselines are a region chosen blindly and the whole image; the upper bound is the share of phrases for
 which any of the regions would have been correct. A phrase names a part of an image: with `parts_only` it chooses among
 the regions other than the whole image.
+
+The paper also says that regions are nested as phrases are: that of "two people on chairs" covers those of "two people"
+and "chairs" (section 5.3.2). Needing no boxes, that is counted over all noun phrases inside another, and beside it with
+the outer regions shuffled: a large region covers much whatever it belongs to.
 """
 
 from dataclasses import dataclass
@@ -27,6 +31,8 @@ from seesay.scoring import choose_regions, find_correspondences
 
 MILD = 0.3
 """The IoU of the milder rule."""
+COVERED = 0.9
+"""The share of a phrase's region that has to lie in that of the phrase around it."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,10 @@ class CorrespondenceReport:
         random, whole, upper_bound: Of other choices among the same regions.
         n_phrases: Marked phrases that are noun phrases of a tree.
         n_marked: All marked phrases with a box.
+        covered: Noun phrases inside another one whose region lies in the other's, to `COVERED` of its area.
+        covered_shuffled: The same with the other's region taken from another pair at random.
+        same_region: Of these pairs, those that chose the same region twice, which therefore cover each other.
+        n_nested: How many there are.
     """
 
     correct: float
@@ -71,6 +81,10 @@ class CorrespondenceReport:
     upper_bound: float
     n_phrases: int
     n_marked: int
+    covered: float
+    covered_shuffled: float
+    same_region: float
+    n_nested: int
 
 
 def judge_correspondences(
@@ -113,6 +127,8 @@ def judge_correspondences(
     choice = overlaps[:, 1:] if parts_only else overlaps
     box_of = model.boxes[chosen]
     centres = np.stack([box_of[:, [0, 2]].mean(1), box_of[:, [1, 3]].mean(1)], 1)
+    outer, inner = _nested(model, source)
+    mixed = np.random.default_rng(0).permutation(len(outer))
     surer = np.argsort(-sure, kind="stable")[: max(1, len(kept) // 2)]
     report = CorrespondenceReport(
         correct=_percent(hits),
@@ -125,6 +141,10 @@ def judge_correspondences(
         upper_bound=_percent((choice >= threshold).any(axis=1)),
         n_phrases=len(kept),
         n_marked=len(phrases),
+        covered=_percent(_covers(model, region[outer], region[inner])),
+        covered_shuffled=_percent(_covers(model, region[outer][mixed], region[inner])),
+        same_region=_percent(region[outer] == region[inner]),
+        n_nested=len(outer),
     )
     return report, [
         Correspondence(phrase, int(chosen[row]), float(sure[row]), float(found[row]))
@@ -163,6 +183,33 @@ def _number_spans(model: HMLSTM, source: Examples) -> dict[tuple[int, int, int],
     return places
 
 
+def _nested(model: HMLSTM, source: Examples) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers of noun phrases that stand inside another, and before them those of the smallest around them."""
+    pairs: list[tuple[int, int]] = []
+    first_number = 0
+    for reading in model.read(source.sentences):
+        spans = [(int(first), int(last)) for first, last in reading.spans.tolist()]
+        for inner, (first, last) in enumerate(spans):
+            around = [
+                (end - start, outer)
+                for outer, (start, end) in enumerate(spans)
+                if start <= first and last <= end and end - start > last - first
+            ]
+            if around:
+                pairs.append((first_number + min(around)[1], first_number + inner))
+        first_number += len(spans)
+    found = np.array(pairs, np.int64).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+def _covers(model: HMLSTM, outer: NDArray[np.int64], inner: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether regions cover others, both by their number: (n,)."""
+    around, own = model.boxes[outer], model.boxes[inner]
+    shared = np.minimum(around[:, 2:], own[:, 2:]) - np.maximum(around[:, :2], own[:, :2])  # (n, 2): width, height
+    inside: NDArray[np.bool_] = shared.clip(0).prod(1) >= COVERED * (own[:, 2:] - own[:, :2]).prod(1)
+    return inside
+
+
 def _overlaps(model: HMLSTM, phrase: BoxedPhrase) -> NDArray[np.float64]:
     """The best IoU of each of the model's regions with a box of the phrase: (N,)."""
     best: NDArray[np.float64] = box_iou(model.boxes, phrase.boxes).max(axis=1)
@@ -170,4 +217,5 @@ def _overlaps(model: HMLSTM, phrase: BoxedPhrase) -> NDArray[np.float64]:
 
 
 def _percent(hits: ArrayLike) -> float:
-    return 100 * float(np.mean(np.asarray(hits)))
+    found = np.asarray(hits)
+    return 100 * float(found.mean()) if found.size else 0.0

@@ -115,13 +115,8 @@ def evaluate_explanations(
         SeesayError: Nothing explains the model, or no phrase has a box.
     """
     choose_explainer(model)
-    name = collection.name
-    collection = collection.keep(lambda item: bool(item.boxes) and item.image is not None)
-    if not boxed_phrases(collection):
-        raise SeesayError(f"no phrase of {name} has a box", hint="--entities with the folder of Flickr30k Entities")
     rng = np.random.default_rng(seed)
-    chosen = sorted(rng.permutation(len(collection))[:n_photos].tolist())
-    collection = replace(collection, items=tuple(collection.items[place] for place in chosen))
+    collection = draw_photos(collection, n_photos, rng)
     seconds: dict[str, float] = {}
     with timed("features", seconds):
         table, other = (
@@ -141,15 +136,7 @@ def evaluate_explanations(
         with timed("leaving out", seconds):
             leaving_out = measure_leaving_out(model, _first(collection, n_sentences), table, rng)
         with timed("dependence", seconds):
-
-            def maps_of(photo: int, sentence: str) -> dict[str, Floats]:
-                maps = _maps(model, table.rows([photo]), sentence)
-                if beside is not None:
-                    reader, arrays = answering(beside), other.arrays([photo])
-                    maps[_aligned(beside)] = heat_maps(reader, arrays, term_vectors(reader, [sentence]))[0]
-                return maps
-
-            dependence = measure_dependence(maps_of, _first(collection, n_sentences))
+            dependence = compare_sentences(model, _first(collection, n_sentences), table, beside, other)
     return ExplanationsEvaluation(
         pointing=pointing,
         better=better,
@@ -162,6 +149,36 @@ def evaluate_explanations(
         n_sentences=min(n_sentences, len(collection)),
         seconds=seconds,
     )
+
+
+def draw_photos(collection: Collection, n: int, rng: np.random.Generator) -> Collection:
+    """n random photos that have phrases with boxes, in their order.
+
+    Raises:
+        SeesayError: No phrase has a box.
+    """
+    boxed = collection.keep(lambda item: bool(item.boxes) and item.image is not None)
+    if not boxed_phrases(boxed):
+        raise SeesayError(
+            f"no phrase of {collection.name} has a box", hint="--entities with the folder of Flickr30k Entities"
+        )
+    chosen = sorted(rng.permutation(len(boxed))[:n].tolist())
+    return replace(boxed, items=tuple(boxed.items[place] for place in chosen))
+
+
+def compare_sentences(
+    model: Matcher, collection: Collection, table: FeatureTable, beside: Matcher | None, other: FeatureTable
+) -> Dependence:
+    """How alike the maps of the right and of foreign sentences are, of every explainer and of a model beside it."""
+
+    def maps_of(photo: int, sentence: str) -> dict[str, Floats]:
+        maps = _maps(model, table.rows([photo]), sentence)
+        if beside is not None:
+            reader, arrays = answering(beside), other.arrays([photo])
+            maps[_aligned(beside)] = heat_maps(reader, arrays, term_vectors(reader, [sentence]))[0]
+        return maps
+
+    return measure_dependence(maps_of, collection)
 
 
 def compare_pointing(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seesay.evaluation.retrieval import Evaluation
+from seesay.evaluation.retrieval import Evaluation, ShortlistEvaluation
 from seesay.system.files import replace_atomically
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ RANKS = (1, 2, 6, 11, 21, 51, 101, 201, 501)
 """Where the bars of the histogram begin, as 1-based ranks; the last holds everything after."""
 
 
-def plot_recall(evaluation: Evaluation, title: str, path: Path) -> None:
+def plot_recall(evaluation: Evaluation | ShortlistEvaluation, title: str, path: Path) -> None:
     """Save the recall curves as a PNG; see `drawing`."""
     with drawing(title, path) as axes:
         _draw_recall(axes, evaluation)
 
 
-def _draw_recall(axes: "Axes", evaluation: Evaluation) -> None:
+def _draw_recall(axes: "Axes", evaluation: Evaluation | ShortlistEvaluation) -> None:
     smallest = min(float(curve.retrieved[1]) for curve in evaluation.curves.values())
     for name, curve in evaluation.curves.items():
         axes.plot(curve.retrieved[1:], curve.recall[1:], color=COLOURS[name], linewidth=2, label=DIRECTIONS[name])

@@ -26,12 +26,17 @@ from seesay.system.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How many images are ranked at a time, and how often; None takes the split as it is."""
+    """How many images are ranked at a time, and how often; None takes the split as it is.
+
+    Attributes:
+        n_near: An image is compared with the sentences of so many images, itself and its nearest; 0 takes all.
+    """
 
     name: str
     n_images: int | None
     n_folds: int
     about: str
+    n_near: int = 0
 
 
 PROTOCOLS = {
@@ -49,6 +54,7 @@ def find_protocol(name: str) -> Protocol:
     """The protocol of a name; an unknown one is answered with the list.
 
     `limit-50` is for a quick look at 50 images. No paper measures so, and its name says that it is not the whole split.
+    `shortlist-100` compares an image with the sentences of the 100 nearest images only (m-RNN, section 10.2).
 
     Example:
         >>> find_protocol("5-fold").about
@@ -58,8 +64,10 @@ def find_protocol(name: str) -> Protocol:
     """
     if limit := re.fullmatch(r"limit-([1-9][0-9]{0,8})", name):
         return Protocol(name, int(limit[1]), 1, f"{int(limit[1]):,} images, for a quick look")
+    if near := re.fullmatch(r"shortlist-([1-9][0-9]{0,5})", name):
+        return Protocol(name, None, 1, f"the sentences of the {int(near[1]):,} nearest images", int(near[1]))
     if name not in PROTOCOLS:
-        raise SeesayError(f"there is no protocol {name!r}", allowed=PROTOCOLS)
+        raise SeesayError(f"there is no protocol {name!r}", allowed=(*PROTOCOLS, "shortlist-N"))
     return PROTOCOLS[name]
 
 

@@ -140,6 +140,8 @@ def figures_to_record(report: Report, recorded: Mapping[str, Report] | None = No
         key += f"/normalise-{protocol['normalise']}"
     if protocol.get("beam"):
         key += f"/beam-{protocol['beam']}"
+    if protocol.get("sample"):
+        key += f"/sample-{protocol['sample']}"
     if protocol.get("softmax", "exact") != "exact":
         key += f"/softmax-{protocol['softmax']}"
     earlier = (recorded or {}).get(key, {})

@@ -6,18 +6,30 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from seesay.data.examples import Examples
 from seesay.evaluation.protocols import EvaluationSet, Protocol, divide, timed
-from seesay.metrics.retrieval import Ranks, RankSummary, RecallCurve, RetrievalReport, ranks, recall_curves
+from seesay.layers.dropout import without_dropout
+from seesay.metrics.retrieval import (
+    Ranks,
+    RankSummary,
+    RecallCurve,
+    RetrievalReport,
+    ranks,
+    recall_curves,
+    summarize_ranks,
+)
 from seesay.models.base import Matcher
 from seesay.runtime.protocol import Answering
-from seesay.scoring import score_all
+from seesay.scoring import encode_all, score_all, similar_images
 from seesay.system.spread import Spread, spread_here
 
 CURVE_POINTS = 1001
+CURVE_RECORDED = 40
+"""Points of a shortlist's curve that a report keeps."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +62,34 @@ class Evaluation:
         return {**_rounded(self.figures), **several}
 
 
+@dataclass(frozen=True)
+class ShortlistEvaluation:
+    """What a model reached where an image chooses among the sentences of its nearest images (m-RNN, section 10.2).
+
+    Attributes:
+        figures: Of sentences for an image; images for a sentence have no shortlist.
+        curves: Recall against the part of the shortlist that is retrieved, under `"i2t"`.
+        n_candidates: Sentences of a shortlist, on average.
+    """
+
+    protocol: Protocol
+    seed: int | None
+    figures: RankSummary
+    curves: dict[str, RecallCurve]
+    n_candidates: float
+    n_images: int
+    n_sentences: int
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def to_report(self) -> dict[str, Any]:
+        """The part of a report that this is, with some points of the curve: percent retrieved, recall, matches."""
+        curve = self.curves["i2t"]
+        places = np.unique(np.geomspace(1, len(curve.retrieved) - 1, CURVE_RECORDED).round().astype(int))
+        points = np.stack([curve.retrieved, curve.recall, curve.matches], 1)[places].round(3).tolist()
+        figures = {key: round(value, 4) for key, value in cast(dict[str, float], self.figures).items()}
+        return {"i2t": figures, "shortlist": {"n_candidates": round(self.n_candidates, 1), "curve": points}}
+
+
 def _rounded(figures: RetrievalReport) -> dict[str, Any]:
     """Four decimals: finer than any query's weight, and without the tails of binary fractions."""
     directions = {name: cast(dict[str, float], figures[name]) for name in ("i2t", "t2i")}
@@ -79,6 +119,44 @@ def evaluate_retrieval(
         for source in divide(whole, measured.rules.n_folds)
     )
     return rank_folds(folds, measured.rules, measured.seed, len(whole.collection), len(whole.sentences), seconds)
+
+
+def evaluate_shortlist(
+    model: Matcher, measured: EvaluationSet, *, score: Callable[[Tensor, Any], Tensor] | None = None
+) -> ShortlistEvaluation:
+    """Rank, for each image, the sentences of as many images as the protocol says: its own and those of its nearest.
+
+    Images are near by the vectors of the network. Only these pairs are scored.
+
+    Args:
+        score: As in `evaluate_retrieval`.
+    """
+    seconds: dict[str, float] = {}
+    with timed("features", seconds):
+        whole = measured.read(model)
+    n_images, n_texts = len(whole.collection), len(whole.sentences)
+    with timed("scores", seconds), without_dropout(model), torch.inference_mode():
+        itself = np.arange(n_images)[:, None]
+        near = np.concatenate([itself, similar_images(whole, measured.rules.n_near - 1)], 1)  # (n_images, n_near)
+        images, texts = encode_all(model, whole)
+        scores = np.full((n_images, n_texts), -np.inf, np.float32)
+        starts = np.append(whole.first_of, n_texts)
+        for owner in range(n_images):
+            rows, own = np.flatnonzero((near == owner).any(1)), np.arange(starts[owner], starts[owner + 1])
+            found = (score or model.score)(images[torch.from_numpy(rows)], texts[torch.from_numpy(own)])
+            scores[np.ix_(rows, own)] = found.numpy()
+            if measured.on_progress:
+                measured.on_progress(owner + 1, n_images)
+    with timed("ranks", seconds):
+        n_candidates = float(np.isfinite(scores).sum(1).mean())
+        curve = recall_curves(scores, whole.image_of, n_points=n_texts + 1)["i2t"]
+        retrieved = curve.retrieved * n_texts / n_candidates
+        kept = retrieved <= 100
+        short = RecallCurve(retrieved[kept], curve.recall[kept], curve.matches[kept])
+        figures = summarize_ranks(ranks(scores, whole.image_of).i2t)
+    return ShortlistEvaluation(
+        measured.rules, measured.seed, figures, {"i2t": short}, n_candidates, n_images, n_texts, seconds
+    )
 
 
 def evaluate_graphs(model: Answering, measured: EvaluationSet, how: Mapping[str, str] | None = None) -> Evaluation:

@@ -2,7 +2,8 @@
 
 A score is a sum of inner products, so a word that nobody can see does least harm with a short vector, and a region that
 shows something people talk about has a long one. The length of a word also depends on its sentence: it is counted in
-lengths of that sentence's average word and then averaged over all places where the word stands.
+lengths of that sentence's average word and then averaged over all places where the word stands. Of weights whose
+lengths are free, as published, the lengths are taken as they are.
 """
 
 from collections import Counter
@@ -29,8 +30,14 @@ class WordMagnitude:
     idf: float
 
 
+def has_free_lengths(model: Answering) -> bool:
+    """Whether the vectors of a model's words were free to grow: not where those of a sentence share one length."""
+    config = model.weights.about.get("config", {}) if model.weights else {}
+    return bool(config.get("magnitudes") == "free")
+
+
 def word_magnitudes(
-    model: Answering, sentences: Sequence[str], *, min_count: int = 5, batch: int = 256
+    model: Answering, sentences: Sequence[str], *, min_count: int = 5, batch: int = 256, relative: bool = True
 ) -> list[WordMagnitude]:
     """The words of sentences that a model knows, the longest first.
 
@@ -39,6 +46,7 @@ def word_magnitudes(
         sentences: Where words are looked at.
         min_count: Words that are met less often are left out: a mean of few numbers says little.
         batch: Sentences that are read together.
+        relative: Count lengths in those of the sentence's average word.
     """
     sums: Counter[int] = Counter()
     counts: Counter[int] = Counter()
@@ -47,7 +55,8 @@ def word_magnitudes(
         texts = model.encode_texts([sentences[place] for place in order[start : start + batch]])
         is_word = texts.mask & (texts.words >= len(SPECIAL) - 1)  # unknown words count towards the average
         lengths = np.where(is_word, np.linalg.norm(texts.states, axis=-1), 0)  # (n, T)
-        lengths = lengths * is_word.sum(1, keepdims=True) / lengths.sum(1, keepdims=True).clip(1e-12)
+        if relative:
+            lengths = lengths * is_word.sum(1, keepdims=True) / lengths.sum(1, keepdims=True).clip(1e-12)
         for word, length in zip(texts.words[is_word].tolist(), lengths[is_word].tolist(), strict=True):
             sums[word] += length
             counts[word] += 1

@@ -18,7 +18,7 @@ def captions() -> str:
         rows += [
             [title, f"**`{name}`, {own['captions']['decoding']}**", *_figures(own["captions"]), own["date"][:10]]
             for name, key, own in measured("captions", unshipped=True)
-            if key in (f"{data}/test", f"{data}/test/beam-1")
+            if key in (f"{data}/test", f"{data}/test/beam-1") or key.startswith(f"{data}/test/sample-")
         ]
     note = "\nMeasured by `seesay evaluate WEIGHTS --data DATA --split test --task captions`.\n"
     return table(["test set", "captions by", *CAPTION_FIGURES.values(), "source"], rows) + note

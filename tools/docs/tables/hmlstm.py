@@ -109,6 +109,47 @@ def correspondences() -> str:
     return dated(table(header, rows) + f"\n{note}", found, compared(found))
 
 
+def correspondences_parts() -> str:
+    """Milder rules, phrases that choose among the parts of a photo, and how far their regions are nested."""
+    found = result("correspondences_parts")
+    keys = ("correct", "correct_30", "centred", "whole_chosen", "covered", "covered_shuffled")
+    ways = [
+        (f"{row['name']}, {way}", row[way])
+        for row in found["rows"].values()
+        for way in ("cosine", "heat", "cosine, parts only", "heat, parts only")
+    ]
+    rows: list[list[object]] = [[name, *(f"{row[key]:.1f} %" for key in keys)] for name, row in ways]
+    header = ["weights", "IoU ≥ .5", "IoU ≥ .3", "centre in box", "whole image chosen", "nested", "nested by chance"]
+    first = ways[0][1]
+    note = (
+        f"{first['n_phrases']:,.0f} annotated noun phrases of the first {found['n_images']:,} {found['split']} photos "
+        f"of {found['data']}; {first['n_nested']:,.0f} noun phrases that stand inside another one."
+    )
+    command = f"{compared(found)} --limit {found['n_images']} -o benchmarks/results/correspondences_parts.json"
+    return dated(table(header, rows) + f"\n{note}", found, command)
+
+
+def region_phrases() -> str:
+    """How alike the five phrases of a region are, and whether they are about it."""
+    found = result("region_phrases")
+    titles = {"nearest": "the five nearest, as published", "diverse": "chosen one after the other"}
+    rows: list[list[object]] = [
+        [titles[way], _interval(row["alike"], " %"), _interval(row["about"], " %"), _interval(row["words"], "")]
+        for way, row in found["rows"].items()
+    ]
+    header = ["phrases", "content words shared by two", "about the region", "different content words"]
+    note = (
+        f"{found['n_regions']:,} annotated regions of {found['n_photos']:,} {found['split']} photos of "
+        f"{found['data']}, `{found['weights']}` with {found['bank']:,} phrases; "
+        "95 % intervals by bootstrap over photos."
+    )
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.region_phrases")
+
+
+def _interval(row: dict[str, float], unit: str) -> str:
+    return f"{row['mean']:.1f}{unit} ({row['low']:.1f}–{row['high']:.1f})"
+
+
 def tree_lstm() -> str:
     found = result("tree_lstm")
     rows: list[list[object]] = [
@@ -125,4 +166,14 @@ def tree_lstm() -> str:
     return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.tree_lstm")
 
 
-TABLES = (hmlstm, bag_scores, hmlstm_ablations, hmlstm_steps, phrases, correspondences, tree_lstm)
+TABLES = (
+    hmlstm,
+    bag_scores,
+    hmlstm_ablations,
+    hmlstm_steps,
+    phrases,
+    region_phrases,
+    correspondences,
+    correspondences_parts,
+    tree_lstm,
+)

@@ -5,7 +5,7 @@ from typing import Any
 from seesay.errors import SeesayError
 
 SHIPPED = "shipped"
-_NOT_TOGETHER = ("task", "beam", "references", "normalise", "softmax", "entities", "page", "changes")
+_NOT_TOGETHER = ("task", "beam", "sample", "references", "normalise", "softmax", "entities", "page", "changes")
 
 
 def what_ships(task: str | None, ensemble: str | None) -> tuple[str | None, str | None, str | None]:
@@ -47,11 +47,15 @@ def refuse_contradictions(options: dict[str, Any]) -> None:
 
     if options["limit"] and options["protocol"] != "full":
         raise SeesayError("--limit and --protocol both say which images are measured", allowed="one of them")
+    if options["sample"] and (other := next((name for name in ("beam", "references") if options[name]), "")):
+        raise SeesayError(f"--sample draws captions, and --{other} searches for the best", allowed="one of them")
     if options["choose_on"] and (options["k"] or options["m"]):
         raise SeesayError("k and m are either given or chosen", allowed="--choose-on SPLIT, or --k N and --m N")
     if options["ensemble"] and (asked := [name for name in _NOT_TOGETHER if options[name]]):
         name = asked[0].replace("changes", "set")
         raise SeesayError(f"--{name} is for single weights", allowed="--ensemble with --split, --protocol, --seed")
+    if options["ensemble"] and options["protocol"].startswith("shortlist-"):
+        raise SeesayError("shortlists are measured of single weights", allowed="--ensemble with --protocol full")
     if options["engine"] != "torch" and (options["changes"] or options["record"] or options["ensemble"]):
         raise SeesayError("graphs are measured as they are", allowed="--engine without --set, --record and --ensemble")
     if options["changes"] and (options["record"] or options["task"] == "search"):
@@ -63,7 +67,7 @@ def refuse_contradictions(options: dict[str, Any]) -> None:
             f"--{asked[0].replace('_', '-')} is for reranking, which needs captioned photos",
             hint="--references DATA",
         )
-    if lone := [name for name in ("measure", "records") if options[name]]:
+    if lone := [name for name in ("measure", "where", "records") if options[name]]:
         raise SeesayError(f"--{lone[0]} is for a paper", hint=f"seesay evaluate --paper mrnn --{lone[0]}")
     if options["normalise"] not in (None, *NORMALISATIONS):
         raise SeesayError(f"there is no normalisation {options['normalise']!r}", allowed=NORMALISATIONS)

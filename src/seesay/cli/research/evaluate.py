@@ -34,7 +34,11 @@ def evaluate(
         ),
     ] = None,
     protocol: Annotated[
-        str, typer.Option(help="full, 1k, 5-fold (five times 1,000 images, averaged) or 5k.")
+        str,
+        typer.Option(
+            help="full, 1k, 5-fold (five times 1,000 images, averaged), 5k, or shortlist-N (retrieval: the sentences "
+            "of the N nearest images)."
+        ),
     ] = "full",
     limit: Annotated[
         int | None, typer.Option(min=1, max=ranges.COUNT, metavar="N", help="A quick look at N images.")
@@ -48,6 +52,13 @@ def evaluate(
         typer.Option(
             min=1, max=ranges.BEAM, metavar="N",
             help="Captions: width of the beam; 1 is greedy, without rules on length or repetition.",
+        ),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=ranges.SEED, metavar="SEED",
+            help="Captions: draw every word at random by its probability, without rules; another seed draws others.",
         ),
     ] = None,
     references: Annotated[
@@ -102,6 +113,10 @@ def evaluate(
         ),
     ] = None,
     measure: Annotated[bool, typer.Option("--measure", help="With --paper: measure its claims again first.")] = False,
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help="With --paper: only what stands there, such as 'Table 2' or 'Figure 3'."),
+    ] = None,
     records: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="With --paper: the folder of results. Default: that of the source tree."),
@@ -197,7 +212,7 @@ def evaluate(
     bar = partial(progress_bar, quiet=as_json)
     request = Request(
         about, collection, split, wanted, seed, read_changes(changes), entities, others, dev, beam, k, m, normalise,
-        softmax, ray, bar, engine,
+        softmax, ray, bar, engine, sample,
     )  # fmt: skip
     tasks = choose_tasks(request, task, options)
     # Everything about a captioner takes long enough for a bar of its own.

@@ -35,9 +35,10 @@ def magnitudes(
 ) -> None:  # fmt: skip
     """List the words with the longest and the shortest vectors, and draw the most and the least salient regions.
 
-    Lengths are relative to the average word of the sentence. Words for visible things should be long and function words
-    short. The rank correlation of length and inverse document frequency (idf) is printed too. The salience of a region
-    is the length of its vector or, for weights that learned only the directions of regions, the score of its best word.
+    Lengths are relative to the average word of the sentence, unless the weights were trained with free lengths. Words
+    for visible things should be long and function words short. The rank correlation of length and inverse document
+    frequency (idf) is printed too. The salience of a region is the length of its vector or, for weights that learned
+    only the directions of regions, the score of its best word.
 
     \b
     Examples:
@@ -47,7 +48,7 @@ def magnitudes(
     from seesay import data as collections
     from seesay.engines import answering
     from seesay.errors import SeesayError
-    from seesay.grounding.magnitudes import spearman, word_magnitudes
+    from seesay.grounding.magnitudes import has_free_lengths, spearman, word_magnitudes
     from seesay.models.aligner import load_aligner
 
     if output is not None:
@@ -55,7 +56,9 @@ def magnitudes(
     collection = collections.load(data, images=images)
     collection = collection if split == "all" else collection.split(split)
     aligner = load_aligner(model)
-    rows = word_magnitudes(answering(aligner), collection.sentences, min_count=min_count)
+    reader = answering(aligner)
+    relative = not has_free_lengths(reader)
+    rows = word_magnitudes(reader, collection.sentences, min_count=min_count, relative=relative)
     if len(rows) < 2:
         raise SeesayError(
             f"{len(rows)} words of {collection.name} are known and occur {min_count} times", hint="--min-count 1"

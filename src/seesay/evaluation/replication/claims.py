@@ -6,6 +6,7 @@ published, and improved) and by which rule it replicates. Verdicts are not writt
 
 import ast
 import operator
+import re
 import string
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,9 @@ PAPERS = ("mrnn", "hmlstm", "dvsa", "smlstm", "identifier")
 _CLAIMS = Path(__file__).parent / "claims"
 _SMALLER_IS_BETTER = ("perplexity", "median")
 NOT_MEASURED = "not yet measured"
+MARGINS = {"SUM": 5.0, "PERPLEXITY": 1.0, "BLEU": 0.02, "CIDER": 0.05, "POINTS": 1.0}
+"""What two rows have to differ by to be called an order: points of Sum, of perplexity, of BLEU and CIDEr, and of a
+percentage. Most rows are one run with one seed, whose noise was not measured; what differs by less is called equal."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +42,10 @@ class Claim:
         keys: Figures that are taken from those tables, with dots where they lie deeper.
         values: Names of single figures → their paths (`seesay.evaluation.replication.records`).
         rule: When it replicates: `published` or `improved`, whose figures are then at least the paper's, or a
-            comparison of `values`.
+            comparison of `values`. A comparison of two of them has a margin, by a name of `MARGINS` or as a number.
         because: Why it cannot be measured here; empty where it can.
         missing: What has to be made before it can be measured; empty where nothing has.
-        command: Measures it.
+        command: Measures it; several are joined by `&&`.
         data: Collections that the command needs.
         remark: What a reader has to know of the verdict.
     """
@@ -94,6 +98,20 @@ def find_claims(paper: str) -> tuple[Claim, ...]:
     if paper not in PAPERS:
         raise SeesayError(f"there is no paper {paper!r}", allowed=PAPERS)
     return _read_claims(paper)
+
+
+def claims_at(claims: Sequence[Claim], place: str) -> tuple[Claim, ...]:
+    """The claims whose table, figure or section is a place, such as `Table 2`, whatever its capital letters.
+
+    Raises:
+        SeesayError: There is none; the places of the paper are listed.
+    """
+    wanted = re.compile(rf"\b{re.escape(place.strip())}\b", re.IGNORECASE)
+    if not (found := tuple(claim for claim in claims if wanted.search(claim.where))):
+        raise SeesayError(
+            f"the paper has no claim at {place!r}", allowed=dict.fromkeys(claim.where for claim in claims)
+        )
+    return found
 
 
 @cache
@@ -216,10 +234,10 @@ def evaluate_rule(rule: str, values: Mapping[str, float]) -> bool:
     """Whether a comparison of named figures holds.
 
     Example:
-        >>> evaluate_rule("a > b + 5 and a < 100", {"a": 20.0, "b": 10.0})
+        >>> evaluate_rule("a > b + SUM and a < 100", {"a": 20.0, "b": 10.0})
         True
     """
-    return bool(_evaluate(ast.parse(rule, mode="eval").body, values))
+    return bool(_evaluate(ast.parse(rule, mode="eval").body, {**MARGINS, **values}))
 
 
 def _evaluate(node: ast.AST, values: Mapping[str, float]) -> Any:

@@ -40,8 +40,8 @@ def measure_claims(
         source: The source tree, in which benchmarks lie and results are written.
     """
     skipped = []
-    for command in dict.fromkeys(claim.command for claim in claims if claim.command):
-        needed = {name for claim in claims if claim.command == command for name in claim.data}
+    for command in dict.fromkeys(command for claim in claims for command in _commands(claim)):
+        needed = {name for claim in claims if command in _commands(claim) for name in claim.data}
         if why := _lacks(shlex.split(command), sorted(needed), source):
             skipped.append(Skipped(command, why))
             continue
@@ -49,6 +49,10 @@ def measure_claims(
         if code := run(_words(command), source):
             skipped.append(Skipped(command, f"it ended with {code}"))
     return skipped
+
+
+def _commands(claim: Claim) -> list[str]:
+    return [command.strip() for command in claim.command.split("&&") if command.strip()]
 
 
 def _words(command: str) -> list[str]:

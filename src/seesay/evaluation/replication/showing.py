@@ -41,7 +41,7 @@ def summarise(answers: Sequence[Answer]) -> str:
     """
     counts = Counter(answer.verdict for answer in answers)
     said = (f"{n} {_SAID.get(verdict, (verdict, verdict))[n > 1]}" for verdict, n in counts.most_common())
-    return f"{len(answers)} claims: " + ", ".join(said) + "."
+    return f"{len(answers)} claim{'s' * (len(answers) != 1)}: " + ", ".join(said) + "."
 
 
 def markdown(answers: Sequence[Answer]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seesay.errors import SeesayError
+from seesay.evaluation.protocols import find_protocol
 from seesay.evaluation.tasks.attention import AttentionTask
 from seesay.evaluation.tasks.base import EvaluationTask, Request, abilities
 from seesay.evaluation.tasks.captions import CaptionsTask
@@ -38,7 +39,7 @@ TASKS: Mapping[str, EvaluationTask] = {
 }
 """By name, in the order in which they are shown."""
 ALL = "all"
-_OF_A_CAPTIONER = ("beam", "references", "normalise", "softmax")
+_OF_A_CAPTIONER = ("beam", "sample", "references", "normalise", "softmax")
 
 
 def find_task(name: str) -> EvaluationTask:
@@ -77,6 +78,13 @@ def choose_tasks(request: Request, asked: str | None, options: Mapping[str, Any]
         able_too = [task.name for task in TASKS.values() if request.engine in task.engines and task.name in able]
         raise SeesayError(
             f"{others[0]} is not measured with the engine {request.engine}", allowed=f"--task {', '.join(able_too)}"
+        )
+    if find_protocol(request.protocol).n_near and ([task.name for task in tasks], request.engine) != (
+        ["retrieval"],
+        "torch",
+    ):
+        raise SeesayError(
+            f"{request.protocol} is for retrieval alone, measured with torch", allowed="--task retrieval --engine torch"
         )
     _refuse_options_of_others(name, tasks, able, options)
     return tasks

@@ -54,6 +54,7 @@ class Request:
         references: Captions: images whose captions rerank.
         dev: Captions: the split on which k and m are chosen.
         beam, k, m: Captions: as given, else as the weights say.
+        sample: Captions: the seed by which they are drawn at random; None searches for the best.
         normalise: Retrieval by likelihoods: how they are normalised.
         softmax: Retrieval by likelihoods: whether words' probabilities are exact (`seesay.models.mrnn.SOFTMAXES`).
         ray: The cluster that compares pairs.
@@ -78,6 +79,7 @@ class Request:
     ray: str | None = None
     bar: Bar = no_bar
     engine: str = "torch"
+    sample: int | None = None
 
     @cached_property
     def answers(self) -> Answering:

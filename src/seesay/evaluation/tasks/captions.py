@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from seesay.captioning.matching import judge_of
-from seesay.captioning.settings import Settings
+from seesay.captioning.settings import Sampling, Settings
 from seesay.engines import ENGINES
 from seesay.evaluation.captions import CaptionEvaluation, evaluate_captions, training_sentences
 from seesay.evaluation.replication.papers import rows as published_rows
@@ -32,19 +32,26 @@ class CaptionsTask(EvaluationTask):
     }
     lack = "matches images and sentences and writes no captions"
     by_default = True
-    options = ("beam", "references")
+    options = ("beam", "sample", "references")
     engines = ENGINES
 
     def measure(self, request: Request) -> list[Measured]:
         model = request.answers
         # Greedy is what papers call so: the likeliest word until the end, without rules of length or repetition.
-        settings = Settings(beam=1) if request.beam == 1 else Settings.of(model, beam=request.beam)
-        judge = None if request.beam == 1 else judge_of(model)
+        sampling = None if request.sample is None else Sampling(seed=request.sample)
+        is_plain = request.beam == 1 or sampling is not None
+        settings = Settings(beam=1) if is_plain else Settings.of(model, beam=request.beam)
+        judge = None if is_plain else judge_of(model)
         training = training_sentences(model.weights) if model.weights else None
         with request.bar(f"captions of {request.collection.name}", "photos") as on_progress:
             found: list[Measured] = [
                 evaluate_captions(
-                    model, request.evaluation_set(on_progress), settings=settings, judge=judge, training=training
+                    model,
+                    request.evaluation_set(on_progress),
+                    settings=settings,
+                    sampling=sampling,
+                    judge=judge,
+                    training=training,
                 )
             ]
         if request.references is not None:
@@ -59,7 +66,8 @@ class CaptionsTask(EvaluationTask):
         return found
 
     def describe(self, request: Request) -> dict[str, Any]:
-        return {"beam": request.beam} if request.beam else {}
+        given = {"beam": request.beam, "sample": request.sample}
+        return {name: value for name, value in given.items() if value}
 
     def rows(self, report: Report) -> list[tuple[str, Mapping[str, Any]]]:
         name, plain = report["model"]["name"], report["captions"]

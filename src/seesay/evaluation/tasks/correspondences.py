@@ -28,6 +28,8 @@ class CorrespondencesTask(EvaluationTask):
             Column("random", "random region"),
             Column("whole", "whole image"),
             Column("upper_bound", "upper bound"),
+            Column("covered", "nested"),
+            Column("covered_shuffled", "nested by chance"),
         )
     }
     lack = "finds no correspondences of phrases and regions"
@@ -62,5 +64,6 @@ class CorrespondencesTask(EvaluationTask):
             f"Percent of {found[found['chosen_by']]['n_phrases']:,} annotated noun phrases of {found['n_images']:,} "
             f"images whose region overlaps an annotated box; no box was learned from. The confident half, random "
             f"regions, the whole image and the upper bound are counted by IoU ≥ {found['iou']:g}. "
-            f"{report['model']['name']} chooses by {found['chosen_by']}."
+            f"{report['model']['name']} chooses by {found['chosen_by']}. Nested: of the noun phrases inside another "
+            "one, those whose region lies in the other's, and the same with regions of other phrases around them."
         ]

@@ -8,8 +8,15 @@ from typing import Any, ClassVar
 from seesay.engines import ENGINES, open_model
 from seesay.errors import SeesayError
 from seesay.evaluation.plots import plot_ranks, plot_recall
+from seesay.evaluation.protocols import find_protocol
 from seesay.evaluation.report import Measured, Report
-from seesay.evaluation.retrieval import Evaluation, evaluate_graphs, evaluate_retrieval
+from seesay.evaluation.retrieval import (
+    Evaluation,
+    ShortlistEvaluation,
+    evaluate_graphs,
+    evaluate_retrieval,
+    evaluate_shortlist,
+)
 from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request, abilities
 from seesay.models.base import NORMALISATIONS
 from seesay.system.cluster import spreading
@@ -43,6 +50,10 @@ class RetrievalTask(EvaluationTask):
                 graphs = open_model(request.weights.folder)
                 return [evaluate_graphs(graphs, request.evaluation_set(on_progress), how)]
         model: Any = request.model  # the likelihoods of a captioner can be normalised
+        if find_protocol(request.protocol).n_near:
+            own = partial(model.score, **_options(request)) if _is_likelihood(request) else None
+            with request.bar(f"shortlists of {name}", "photos") as on_progress:
+                return [evaluate_shortlist(model, request.evaluation_set(on_progress), score=own)]
         if not _is_likelihood(request):
             with spreading(request.ray) as spread, request.bar(f"features of {name}", "photos") as on_progress:
                 return [evaluate_retrieval(model, request.evaluation_set(on_progress), spread=spread)]
@@ -69,6 +80,12 @@ class RetrievalTask(EvaluationTask):
             remarks.append(f"{name}: likelihoods are {_NORMALISED[normalise]}.")
         if protocol.get("softmax") == "logits":
             remarks.append(f"{name}: by logits, without the sum over the vocabulary: an approximation.")
+        if shortlist := report.get("shortlist"):
+            return [
+                *remarks,
+                f"{name}: each image chooses among the sentences of its nearest images by the network's vectors, its "
+                f"own among them: {shortlist['n_candidates']:.0f} on average.",
+            ]
         means = f"{report['i2t']['mean']:.1f} for sentences and {report['t2i']['mean']:.1f} for images"
         return [*remarks, f"Mean ranks of {name}: {means}."]
 
@@ -77,6 +94,8 @@ class RetrievalTask(EvaluationTask):
             if isinstance(evaluation, Evaluation):
                 plot_recall(evaluation, title, folder / "recall.png")
                 plot_ranks(evaluation, title, folder / "ranks.png")
+            elif isinstance(evaluation, ShortlistEvaluation):
+                plot_recall(evaluation, f"{title}, {evaluation.protocol.about}", folder / "recall.png")
 
 
 def _is_likelihood(request: Request) -> bool:
