@@ -13,6 +13,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from seesay.system.ranges import INTEGER
+
 PHOTO = 500_000_000
 """Bytes of a photo; none is larger."""
 SETTINGS = 64_000_000
@@ -93,15 +95,18 @@ def parse_json(text: str | bytes, **options: Any) -> Any:
     """What a JSON text holds.
 
     Raises:
-        ValueError: It is none, or is nested too deeply.
+        ValueError: It is none, is nested too deeply, or has a whole number of more than 64 bits.
 
     Example:
         >>> parse_json("[" * 100_000)
         Traceback (most recent call last):
         ValueError: it is nested too deeply
+        >>> parse_json('{"dim": 1' + "0" * 30 + "}")
+        Traceback (most recent call last):
+        ValueError: a whole number has 31 digits, more than 64 bits hold
     """
     try:
-        return json.loads(text, **options)
+        return json.loads(text, parse_int=_read_integer, **options)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
@@ -110,12 +115,30 @@ def parse_toml(text: str) -> dict[str, Any]:
     """What a TOML text holds.
 
     Raises:
-        ValueError: It is none, or is nested too deeply.
+        ValueError: It is none, is nested too deeply, or has a whole number of more than 64 bits.
     """
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
+        _refuse_large(found)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+    return found
+
+
+def _read_integer(digits: str) -> int:
+    """No float takes a number of four hundred digits, and none of five thousand can be written out."""
+    if len(digits) > 20 or abs(int(digits)) > INTEGER:
+        raise ValueError(f"a whole number has {len(digits.lstrip('-'))} digits, more than 64 bits hold")
+    return int(digits)
+
+
+def _refuse_large(value: object) -> None:
+    """As `_read_integer`, for TOML's reader, which lets nobody choose how numbers are read."""
+    if isinstance(value, int) and abs(value) > INTEGER:
+        raise ValueError("a whole number is larger than 64 bits hold")
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _refuse_large(item)
 
 
 def _too_large(path: Path | str | bytes, at_most: int) -> OSError:

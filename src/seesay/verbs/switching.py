@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seesay.errors import SeesayError
-from seesay.library.indexing.beside import current_index, index_name, indexes, use_index
+from seesay.library.indexing.beside import current_index, index_name, index_place, indexes, use_index
 from seesay.library.indexing.places import holds_library, library_base, open_store
 from seesay.library.library import Library
 from seesay.library.stages import Cascade
@@ -75,12 +75,14 @@ def use_model(model: str | Path, library: Path | str | None = None) -> Switched:
         first.close()
     own = encoder.fingerprint
     is_first = made_with is None or made_with.model == own.model
-    place = use_index(base, None if is_first else index_name(own))
+    name = None if is_first else index_name(own)
+    place = index_place(base, name)
     with Library(place, model=model) as opened:
         _prepare(opened, folders)
         missing = digests - set(opened.store.digests())
         cascade = Cascade(own.model)
         n_numbers = own.dim + sum(stage.fingerprint.dim for stage in cascade.stages)
+    use_index(base, name)  # last: killed before, the library is as it was
     return Switched(
         own.model, place, len(digests), len(missing), _seconds(encoder, len(missing)), 2 * n_numbers * len(digests)
     )
