@@ -120,7 +120,7 @@ def test_a_graph_that_was_changed_after_it_was_added(pair: Path, models_folder: 
 def test_a_graph_that_is_gone_since_it_was_added(pair: Path, models_folder: Path) -> None:
     add_model(pair, "pair")
     (models_folder / "pair" / "texts.onnx").unlink()
-    with pytest.raises(SeesayError, match="cannot read .*texts.onnx"):
+    with pytest.raises(SeesayError, match=r"cannot read .*texts\.onnx"):
         Model("pair").encode_texts(["a dog"])
 
 

@@ -7,6 +7,7 @@ and read up to a limit whatever the size that the system tells.
 import errno
 import io
 import json
+import math
 import os
 import stat
 import tomllib
@@ -95,15 +96,14 @@ def parse_json(text: str | bytes, **options: Any) -> Any:
     """What a JSON text holds.
 
     Raises:
-        ValueError: It is none, is nested too deeply, or has a whole number of more than 64 bits.
+        ValueError: It is none, is nested too deeply, or has a number that is too large for a float.
 
     Example:
         >>> parse_json("[" * 100_000)
         Traceback (most recent call last):
         ValueError: it is nested too deeply
-        >>> parse_json('{"dim": 1' + "0" * 30 + "}")
-        Traceback (most recent call last):
-        ValueError: a whole number has 31 digits, more than 64 bits hold
+        >>> parse_json("[12, 1000000000000000019884624838656]")
+        [12, 1e+30]
     """
     try:
         return json.loads(text, parse_int=_read_integer, **options)
@@ -125,15 +125,21 @@ def parse_toml(text: str) -> dict[str, Any]:
     return found
 
 
-def _read_integer(digits: str) -> int:
-    """No float takes a number of four hundred digits, and none of five thousand can be written out."""
-    if len(digits) > 20 or abs(int(digits)) > INTEGER:
-        raise ValueError(f"a whole number has {len(digits.lstrip('-'))} digits, more than 64 bits hold")
-    return int(digits)
+def _read_integer(digits: str) -> int | float:
+    """A whole number that 64 bits hold, or else a float: no tensor and no database takes a larger one.
+
+    `transformers` writes 10^30 where it means that a sentence may be as long as it likes.
+    """
+    if len(digits) <= 20 and abs(int(digits)) <= INTEGER:
+        return int(digits)
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"a whole number has {len(digits.lstrip('-'))} digits")
+    return number
 
 
 def _refuse_large(value: object) -> None:
-    """As `_read_integer`, for TOML's reader, which lets nobody choose how numbers are read."""
+    """TOML's reader takes numbers of any length, of which neither a float nor a text can be made."""
     if isinstance(value, int) and abs(value) > INTEGER:
         raise ValueError("a whole number is larger than 64 bits hold")
     if isinstance(value, dict | list):
