@@ -294,6 +294,14 @@ def test_names(folder: Path, name: str) -> None:
         add_model(folder, name or " ")
 
 
+@pytest.mark.parametrize("precision", ["int8", "", "fp32 ", "x" * 5000])
+def test_a_precision_that_there_is_not(folder: Path, precision: str) -> None:
+    with pytest.raises(SeesayError, match="there is no precision") as caught:
+        add_model(folder, "mine", precision=precision)
+    assert caught.value.allowed is not None
+    assert len(caught.value.what) < 120
+
+
 def test_a_name_that_is_taken(folder: Path, models_folder: Path) -> None:
     with pytest.raises(SeesayError, match="came with seesay"):
         add_model(folder, "vse")

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,14 +66,11 @@ def use_model(model: str | Path, library: Path | str | None = None) -> Switched:
         raise SeesayError(f"{model} does not keep a photo as one vector, which a library needs", hint="seesay models")
     if not holds_library(base):
         raise SeesayError(f"there is no library in {base} yet", hint=f"seesay index ~/Pictures --model {model}")
-    here = current_index(base)
-    with Library(here) as before:
-        folders, digests = before.folders(), set(before.store.digests())
-    first = open_store(base)
-    try:
+    # Stores, and no libraries: the model of the index in use may have been removed.
+    with closing(open_store(current_index(base))) as before:
+        folders, digests = before.folders(), set(before.digests())
+    with closing(open_store(base)) as first:
         made_with = first.fingerprint()
-    finally:
-        first.close()
     own = encoder.fingerprint
     is_first = made_with is None or made_with.model == own.model
     name = None if is_first else index_name(own)
