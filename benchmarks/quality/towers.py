@@ -1,9 +1,11 @@
 """Towers of real size, with random weights, beside `transformers`: pixels, tokens and vectors, in torch and in graphs.
 
     SEESAY_DATA=… python -m benchmarks.quality.towers [--photos 50] [--captions 1000] [--only clip --only dinov2]
+    SEESAY_DATA=… python -m benchmarks.quality.towers --only siglip --photos 25 --captions 500 --more
 
-Each figure is the largest difference of any number. Vectors of photos and sentences have unit length, but for eyes,
-whose vectors are compared as they are, as a share of the largest number.
+With `--more` a run goes on with the photos and sentences behind those that are recorded, so that what takes long can be
+done in pieces. Each figure is the largest difference of any number. Vectors of photos and sentences have unit length,
+but for eyes, whose vectors are compared as they are, as a share of the largest number.
 """
 
 import argparse
@@ -133,23 +135,37 @@ def read_others(path: Path) -> dict[str, dict[str, float]]:
     return figures
 
 
+def together(figures: dict[str, float], more: dict[str, float]) -> dict[str, float]:
+    """The figures of two runs over different photos and sentences: counts and tokens add up, the largest remain."""
+    added = ("photos", "sentences", "tokens that differ")
+    return {
+        name: figures.get(name, 0) + value if name in added else max(figures.get(name, 0.0), value)
+        for name, value in more.items()
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--photos", type=int, default=50)
     parser.add_argument("--captions", type=int, default=1000)
     parser.add_argument("--only", action="append", choices=FAMILIES)
+    parser.add_argument("--more", action="store_true", help="go on behind what is recorded")
     arguments = parse_arguments(parser, "towers")
     collection = data.load("flickr8k").split("test").with_images()
-    photos = [open_image(path) for path in collection.images[: arguments.photos]]
-    captions = [*collection.sentences[: arguments.captions], *ODD]
-    figures = read_others(arguments.output) if arguments.only else {}
+    sentences = [*ODD, *collection.sentences]
+    figures = read_others(arguments.output) if arguments.only or arguments.more else {}
     with tempfile.TemporaryDirectory() as temporary:
         os.environ["SEESAY_MODELS"] = str(Path(temporary) / "models")
         for family in arguments.only or FAMILIES:
             folder = write_folder(family, Path(temporary) / family, collection.sentences, real=True)
+            known = figures.get(family, {}) if arguments.more else {}
+            at, start = int(known.get("photos", 0)), int(known.get("sentences", 0))
+            photos = [open_image(path) for path in collection.images[at : at + arguments.photos]]
+            captions = sentences[start : start + arguments.captions + (0 if start else len(ODD))]
             found = measure(family, folder, photos, captions)
             counts = {"photos": len(photos), "sentences": len(captions) if "texts, graph" in found else 0}
-            figures[family] = {**counts, **{name: float(f"{value:.1e}") for name, value in found.items()}}
+            rounded = {name: float(f"{value:.1e}") for name, value in found.items()}
+            figures[family] = together(known, {**counts, **rounded})
             print(family, figures[family], flush=True)
             remove_model(family)
     record(

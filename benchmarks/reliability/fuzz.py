@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.recording import parse_arguments, record
-from benchmarks.reliability.targets import TARGETS, Read, close
+from benchmarks.reliability.targets import TARGETS, Read, close, in_memory
 from seesay.errors import SeesayError
 
 SECONDS = 10.0  # of a core: on a machine that others use as well, a clock says little
@@ -39,7 +39,9 @@ def attempt(read: Read, content: bytes, folder: Path) -> str:
         read(content, folder)
     except SeesayError:
         pass
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic of code in Rust is no Exception
         return f"{type(error).__name__}: {error}"[:200]
     is_slow = time.process_time() - busy > SECONDS or time.monotonic() - start > PATIENCE
     return "slow" if is_slow else ""
@@ -79,6 +81,7 @@ _SPICES = (
     b"\0", b"\xff\xfe", b"[" * 3000, b'{"a":' * 3000, b"9" * 5000, b"-1", b"1e999", b"NaN", b"null", b"true", b'""',
     b"\n\n", b"\r", "\u202e".encode(), b"\x1b[31m", b"../../", b"**/", b"*" * 200, b"\xff" * 8, b"\x7f\xff\xff\xff",
     b'"\\ud800"', b"&a;", b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"%00", b"Transfer-Encoding: chunked\r\n",
+    b"9" * 400, b"0x" + b"f" * 5000, b"\xee\x80\x80" b"5" b"\xee\x80\x80", b"Infinity", b"[]", b"{}", b"1" + b"0" * 30,
     b"Content-Length: 99999999999\r\n", b"Expect: 100-continue\r\n", b"Upgrade: websocket\r\n", b"Host: evil\r\n",
 )  # fmt: skip
 
@@ -88,7 +91,7 @@ class Slice:
 
     def __init__(self, target: str, seconds: float, place: Path) -> None:
         self.read, self.place = TARGETS[target].read, place
-        self.folder = tempfile.TemporaryDirectory(prefix="seesay-fuzz-")
+        self.folder = tempfile.TemporaryDirectory(prefix="seesay-fuzz-", dir=in_memory())
         for content in TARGETS[target].corpus:  # what is loaded once is no matter of the first case
             self.read(content, Path(self.folder.name))
         self.n_cases, self.findings = 0, list[dict[str, str]]()
@@ -147,6 +150,8 @@ _READERS = (
     "seesay.library.indexing.ignoring", "seesay.library.indexing.gitignore", "seesay.runtime.tensors",
     "seesay.runtime.graph_file", "seesay.runtime.folder", "seesay.training.recipe", "seesay.text.vocabulary",
     "seesay.library.stores.sqlite", "seesay.web.server", "seesay.web.app", "seesay.settings.calibration",
+    "seesay.data.judgements", "seesay.towers.looking", "seesay.text.pieces", "seesay.text.typed.queries",
+    "seesay.library.zero_shot", "seesay.library.stores.filters",
 )  # fmt: skip
 
 
@@ -224,7 +229,7 @@ def main() -> None:
 def require_answers(target: str, known: dict[str, Any]) -> None:
     """Try again what was found; the first case that is still wrong ends this run."""
     read = TARGETS[target].read
-    with tempfile.TemporaryDirectory(prefix="seesay-fuzz-") as folder:
+    with tempfile.TemporaryDirectory(prefix="seesay-fuzz-", dir=in_memory()) as folder:
         for content in [*TARGETS[target].corpus, *(bytes.fromhex(each["content"]) for each in known["findings"])]:
             busy = time.process_time()
             if fault := attempt(read, content, Path(folder)):

@@ -37,6 +37,7 @@ def test_a_judgement_is_the_share_of_people_who_said_yes(tmp_path, pets) -> None
         (HEADER + "emu.jpg\tdog.jpg#0\t3\t0\tfit\n", "pets has no 'emu.jpg'"),
         (HEADER + "dog.jpg\tdog.jpg#0\tx\t0\tfit\n", "'x' and '0' are no votes"),
         (HEADER + "dog.jpg\tdog.jpg#0\t0\t0\tfit\n", "'0' and '0' are no votes"),
+        (HEADER + f"dog.jpg\tdog.jpg#0\t{'9' * 5000}\t0\tfit\n", "are no votes"),
         (HEADER + "dog.jpg\tdog.jpg#0\t1\t0\treport\n", "no judgements of the part 'fit'"),
     ],
 )

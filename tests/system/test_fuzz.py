@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.reliability import fuzz
+from benchmarks.reliability import corpora, fuzz
 from benchmarks.reliability.targets import TARGETS, close
 
 
@@ -27,7 +27,18 @@ def test_what_is_read_is_understood_or_refused(target: str, tmp_path_factory: py
     search()
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_searches_start_from_what_is_read_without_an_error(target: str, tmp_path: Path) -> None:
+    """Else they would try nothing but the first check of a reader."""
+    for content in TARGETS[target].corpus:
+        TARGETS[target].read(content, tmp_path)
+
+
 FOUND = {
+    "query": "\ue0005\ue000 -cat".encode(),
+    "recipe": corpora.RECIPE.replace(b"seed = 1", b"seed = 0x" + b"f" * 5000),
+    "config": corpora.CONFIG.replace(b"encode.onnx", b"x" * 5000),
+    "rows": bytes([20]) + b"odd",
     "csv": b'image,sentence,split\n..\0%./a.jpg,"cat",test\n',
     "http": b"POST /api/search HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n8\re\r\n\r\n",
 }

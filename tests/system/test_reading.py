@@ -57,6 +57,31 @@ def test_deep_toml_is_no_toml() -> None:
         parse_toml("a = " + "[" * 100_000)
 
 
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "-1" + "0" * 400, "9" * 5000])
+def test_a_number_that_nothing_holds_is_no_json(number: str) -> None:
+    with pytest.raises(ValueError, match="digits"):
+        parse_json(f'{{"a": [{number}]}}')
+
+
+@pytest.mark.parametrize("number", ["0x" + "f" * 5000, "1" + "0" * 400, "9223372036854775808"])
+def test_a_number_that_nothing_holds_is_no_toml(number: str) -> None:
+    with pytest.raises(ValueError, match="64 bits"):
+        parse_toml(f"[[a]]\nb = [{number}]")
+
+
+def test_the_largest_numbers_are_read() -> None:
+    assert parse_json("[9223372036854775807, -9223372036854775807, 1e308]") == [2**63 - 1, 1 - 2**63, 1e308]
+    assert parse_toml("a = 9223372036854775807") == {"a": 2**63 - 1}
+
+
+def test_a_whole_number_of_more_than_64_bits_is_a_float() -> None:
+    """As `transformers` writes `model_max_length`."""
+    assert parse_json("[9223372036854775808, -9223372036854775809, 1000000000000000019884624838656]") == [
+        float(2**63), -float(2**63), 1e30
+    ]  # fmt: skip
+    assert all(isinstance(number, float) for number in parse_json("[9223372036854775808, 100000000000000000000]"))
+
+
 def test_photos_features_tokens_and_weights_are_read_so(pipe: Path, tmp_path: Path) -> None:
     (tmp_path / "weights").mkdir()
     os.mkfifo(tmp_path / "weights" / "config.json")

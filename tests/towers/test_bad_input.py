@@ -131,11 +131,46 @@ def test_more_layers_than_said(folder: Path) -> None:
         ("vision_config", "large"),
         ("text_config", [1]),
         ("projection_dim", 10**30),
+        ("projection_dim", 10**400),
+        ("text_config__layer_norm_eps", 10**400),
     ],
 )
 def test_hostile_numbers(folder: Path, key: str, value: Any) -> None:
     change(folder / "config.json", **{key: value})
     assert len(refused(folder).what) < 500
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("mlp_ratio", float("inf")), ("mlp_ratio", float("nan")), ("mlp_ratio", 10**9), ("hidden_size", 10**12)],
+)
+def test_hostile_numbers_of_an_eye(
+    published: Callable[[str], Path], tmp_path: Path, models_folder: Path, key: str, value: Any
+) -> None:
+    folder = Path(shutil.copytree(published("dinov2"), tmp_path / "mine"))
+    change(folder / "config.json", **{key: value})
+    refused(folder, "mlp_ratio")
+
+
+def test_a_tokenizer_whose_numbers_have_gaps(folder: Path) -> None:
+    table = json.loads((folder / "tokenizer.json").read_text())
+    first = next(iter(table["model"]["vocab"]))
+    table["model"]["vocab"][first] = 900_000
+    (folder / "tokenizer.json").write_text(json.dumps(table))
+    refused(folder, "has 900,001 tokens")
+
+
+def test_a_tokenizer_whose_own_code_panics(folder: Path) -> None:
+    """A template that names a mark which it does not describe."""
+    table = json.loads((folder / "tokenizer.json").read_text())
+    table["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": "[X]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [],
+        "special_tokens": {},
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(table))
+    refused(folder, "tokenizer.json is not a tokenizer that can be read")
 
 
 def test_a_pickle(folder: Path) -> None:
@@ -211,6 +246,7 @@ def test_tensors_of_whole_numbers(folder: Path) -> None:
     [
         ("resample", 5),
         ("resample", True),
+        ("resample", [3]),
         ("do_resize", False),
         ("do_pad", True),
         ("do_center_crop", False),
@@ -223,6 +259,11 @@ def test_tensors_of_whole_numbers(folder: Path) -> None:
         ("crop_size", {"height": 48, "width": 48}),
         ("rescale_factor", 0),
         ("rescale_factor", "1/255"),
+        ("rescale_factor", 10**400),
+        ("rescale_factor", 1e-320),
+        ("image_mean", [float("nan")] * 3),
+        ("image_mean", [10**400] * 3),
+        ("image_std", [float("inf")] * 3),
         ("image_mean", [0.5]),
         ("image_std", [0.5, 0, 0.5]),
         ("image_std", None),
@@ -251,6 +292,14 @@ def test_a_pipe_does_not_block(folder: Path) -> None:
 def test_names(folder: Path, name: str) -> None:
     with pytest.raises(SeesayError, match="cannot be called"):
         add_model(folder, name or " ")
+
+
+@pytest.mark.parametrize("precision", ["int8", "", "fp32 ", "x" * 5000])
+def test_a_precision_that_there_is_not(folder: Path, precision: str) -> None:
+    with pytest.raises(SeesayError, match="there is no precision") as caught:
+        add_model(folder, "mine", precision=precision)
+    assert caught.value.allowed is not None
+    assert len(caught.value.what) < 120
 
 
 def test_a_name_that_is_taken(folder: Path, models_folder: Path) -> None:

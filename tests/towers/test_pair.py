@@ -117,6 +117,13 @@ def test_a_graph_that_was_changed_after_it_was_added(pair: Path, models_folder: 
         Model("pair").encode_texts(["a dog"])
 
 
+def test_a_graph_that_is_gone_since_it_was_added(pair: Path, models_folder: Path) -> None:
+    add_model(pair, "pair")
+    (models_folder / "pair" / "texts.onnx").unlink()
+    with pytest.raises(SeesayError, match=r"cannot read .*texts\.onnx"):
+        Model("pair").encode_texts(["a dog"])
+
+
 @pytest.mark.parametrize("how", ["code", 3, None, {"output": 4}, []])
 def test_a_table_that_says_something_else(pair: Path, models_folder: Path, how: object) -> None:
     add_model(pair, "pair")

@@ -173,10 +173,38 @@ def test_a_model_that_is_no_first_stage_cannot_be_used(added: Path, photos: Path
 
 def test_a_damaged_switch_is_named(added: Path, photos: Path, tmp_path: Path) -> None:
     run("index", str(photos))
-    for text in ("{", "[]", '{"index": "../x"}', '{"index": 3}'):
+    for text in ("{", "[]", '{"index": "../x"}', '{"index": 3}', '{"index": ""}', '{"index": "gone"}'):
         (tmp_path / "library" / "current.json").write_text(text)
         with pytest.raises(SeesayError, match=r"current\.json"):
             Library()
+
+
+def test_a_library_whose_model_was_removed_can_be_used_with_another(
+    added: Path, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("index", str(photos))
+    use_model("clip")
+    monkeypatch.setenv("SEESAY_MODELS", str(tmp_path / "none"))
+    with pytest.raises(SeesayError, match="was made with clip, which is not here any more") as caught:
+        Library()
+    assert "seesay library use eye" in str(caught.value.hint)
+    assert use_model("eye").n_missing == 0
+    with Library() as library:
+        assert len(library.search("a dog")) > 0
+
+
+def test_killed_before_the_other_index_is_there_the_library_is_as_it_was(
+    added: Path, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("index", str(photos))
+
+    def kill(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("seesay.verbs.switching._prepare", kill)
+    with pytest.raises(KeyboardInterrupt):
+        use_model("clip")
+    assert not (tmp_path / "library" / "current.json").exists()
 
 
 def test_tags_of_any_words(added: Path) -> None:

@@ -148,6 +148,34 @@ def test_sockets_are_closed_before_anybody_hears_of_them() -> None:
     assert [message["type"] for message in sent] == ["websocket.close"]
 
 
+def test_who_is_waiting_when_the_server_ends_is_told_so() -> None:
+    """And no error is raised, which the server would print as one of its own."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def waits(*_: Any) -> None:
+        await asyncio.Event().wait()
+
+    async def end_early() -> None:
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/",
+            "query_string": b"",
+            "headers": [(b"host", b"localhost")],
+        }
+        task = asyncio.ensure_future(Guard(waits, Access.for_host("127.0.0.1"))(scope, _nothing, send))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    asyncio.run(end_early())
+    assert sent[0]["status"] == 503
+    assert b"the server is stopping" in sent[1]["body"]
+
+
 async def _never(*_: Any) -> None:
     raise AssertionError("the guard let it through")
 

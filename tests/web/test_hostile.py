@@ -14,6 +14,7 @@ from PIL import Image
 
 from seesay import web
 from seesay.library.library import Library
+from seesay.web.lanes import Amount
 
 SECRET = "the secret that lies beside the photos"
 ROUTES = [
@@ -133,6 +134,23 @@ def test_a_query_string_of_any_bytes_is_answered_or_refused(browser: Any, query:
 def test_a_body_of_any_bytes_is_refused_as_no_picture(browser: Any, body: bytes) -> None:
     for start in (b"", b"\xff\xd8\xff\xe0", b"\x89PNG\r\n\x1a\n", b"GIF89a", b"RIFF\0\0\0\0WEBP", b"II*\0"):
         assert browser.post("/api/search", start + body).status == 400
+
+
+def test_an_upload_counts_until_it_has_been_looked_at(browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    amounts: list[Amount] = []
+    add = Amount.add
+    monkeypatch.setattr(Amount, "add", lambda self, amount: (amounts.append(self), add(self, amount))[1])
+    search = Library.search
+    monkeypatch.setattr(
+        Library, "search", lambda self, *given, **more: (counts.append(amounts[0].now), search(self, *given, **more))[1]
+    )
+    file = BytesIO()
+    Image.new("RGB", (8, 8), "red").save(file, "PNG")
+    assert browser.post("/api/search", file.getvalue()).status == 200
+    assert browser.post("/api/search", b"no picture").status == 400
+    assert counts == [len(file.getvalue()), len(b"no picture")]
+    assert amounts[0].now == 0
 
 
 def test_an_upload_whose_data_end_early_is_refused(browser: Any) -> None:

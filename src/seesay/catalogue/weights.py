@@ -128,13 +128,17 @@ def is_known_place(folder: Path) -> bool:
     return folder.parent in (PACKAGED.resolve(), models_dir().resolve())
 
 
+class NoWeightsError(SeesayError):
+    """There are no weights of a name, or in a folder."""
+
+
 def find(name: str | Path) -> Weights:
     """The weights of a name that came with the package or were added, or in a folder; nothing heavy is read."""
     places = (PACKAGED / name, *([models_dir() / name] if Path(name).name == str(name) else []))
     folder = next((place for place in places if _is_file(place / "config.json")), Path(name))
     if not _is_file(folder / "config.json"):
         known = [weights.name for weights in (*installed(), *added())]
-        raise SeesayError(
+        raise NoWeightsError(
             f"there are no weights {str(name)!r}",
             allowed=f"{', '.join(known) or 'nothing is installed'}, or a folder that holds a config.json",
             hint="seesay models",

@@ -55,12 +55,17 @@ def read_judgements(path: Path, collection: Collection, part: str) -> list[Judge
         for name, known in ((image, items), (caption, sentences)):
             if name not in known:
                 raise UnreadableError(file, f"line {line}: {collection.name} has no {name!r}")
-        if not (yes.isdecimal() and no.isdecimal() and int(yes) + int(no)):
+        if not (_are_votes(yes, no) and int(yes) + int(no)):
             raise UnreadableError(file, f"line {line}: {yes!r} and {no!r} are no votes", allowed="numbers, not both 0")
         found.append(Judgement(items[image], sentences[caption], int(yes) / (int(yes) + int(no))))
     if not found:
         raise SeesayError(f"{file} has no judgements of the part {part!r}", allowed=sorted(parts) or None)
     return found
+
+
+def _are_votes(*cells: str) -> bool:
+    """Whether cells are numbers of people; there are ten billion of them and no more."""
+    return all(cell.isascii() and cell.isdecimal() and len(cell) <= 10 for cell in cells)
 
 
 def _table_of(path: Path) -> Path:

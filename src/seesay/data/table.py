@@ -8,7 +8,6 @@ columns are understood, `image,caption` among them. A folder may hold one table,
 
 import csv
 import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ from seesay.data.gathering import Gathering
 from seesay.data.photos import Photos
 from seesay.data.sources import UnreadableError, choose_file, read_lines, read_text
 from seesay.data.splits import normalise_split
+from seesay.system.reading import parse_json
 
 LAYOUT: Final = "a table: CSV with the columns image, sentence (and split), or JSONL with file, sentences (and split)"
 
@@ -119,8 +119,8 @@ def _read_json_lines(file: Path, gathered: Gathering) -> None:
             continue
         where = f"{file.name} line {number}"
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            record = parse_json(line)
+        except ValueError as error:
             gathered.report("malformed line", where, f"not JSON: {error}")
             continue
         name = _first(record, IMAGE_KEYS)

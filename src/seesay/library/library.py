@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from seesay.catalogue.weights import NoWeightsError
 from seesay.errors import SeesayError
 from seesay.library.encoder import Encoder, WeightsEncoder
 from seesay.library.indexing import places
@@ -17,7 +18,7 @@ from seesay.library.stages import Cascade, Stage
 from seesay.library.status import Status
 from seesay.library.stores.filters import narrow
 from seesay.library.stores.store import Store
-from seesay.library.types import Failure, Filter, Folder, Photo
+from seesay.library.types import Failure, Filter, Fingerprint, Folder, Photo
 
 if TYPE_CHECKING:
     from seesay.library.indexing.index import Indexed
@@ -57,8 +58,18 @@ class Library:
         named = WeightsEncoder(model) if model and not encoder else None  # weights that are not there make no library
         self.store = store or places.open_store(places.library_place(location))
         made_with = self.store.fingerprint()
-        self.encoder: Encoder = encoder or named or WeightsEncoder(made_with.model if made_with else DEFAULT_MODEL)
+        self.encoder: Encoder = encoder or named or self._made_by(made_with)
         self._stages = stages
+
+    def _made_by(self, made_with: Fingerprint | None) -> Encoder:
+        model = made_with.model if made_with else DEFAULT_MODEL
+        try:
+            return WeightsEncoder(model)
+        except NoWeightsError as error:
+            what = f"the library {self.store.name} was made with {model}, which is not here any more"
+            hint = f"seesay models add FOLDER --name {model}, or seesay library use {DEFAULT_MODEL}"
+            self.store.close()
+            raise SeesayError(what, hint=hint) from error
 
     def __enter__(self) -> "Library":
         return self

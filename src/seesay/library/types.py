@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.system import ranges
+from seesay.system.reading import parse_json
 from seesay.system.remote import stored_path
 
 Vector = NDArray[np.float32]
@@ -178,6 +180,20 @@ class Fingerprint:
     weights: str
     features: str
     dim: int
+
+    @classmethod
+    def from_json(cls, text: str) -> "Fingerprint":
+        """Read what a store has kept.
+
+        Raises:
+            TypeError, ValueError: It is none.
+        """
+        found = cls(**parse_json(text))
+        if not all(isinstance(each, str) for each in (found.model, found.weights, found.features)):
+            raise ValueError("it is no fingerprint")
+        if type(found.dim) is not int or not 1 <= found.dim <= ranges.WIDTH:
+            raise ValueError("it says of no vector how long it is")
+        return found
 
 
 def as_path(path: bytes) -> Path:

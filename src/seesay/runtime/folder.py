@@ -8,6 +8,7 @@ vocabulary.json   the words
 The network has a folder of its own (`network.onnx`, `network.json`): the package's, or one inside of this or beside it.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -141,7 +142,7 @@ class GraphFolder:
     def _open_published(self, entry: Mapping[str, Any]) -> Computed:
         """A graph of somebody else's, or what a pair of such needs none for."""
         path = inside(self.folder, str(entry["file"]), self.origin) if "file" in entry else None
-        if path is not None and digest_of(path, path.stat()) != entry.get("digest"):
+        if path is not None and _known_digest(path) != entry.get("digest"):
             raise SeesayError(f"the graph {path} is not the one that was added", hint="seesay models add FOLDER")
         return open_computed(path, entry["published"], self.threads)
 
@@ -214,12 +215,21 @@ def source_weights(about: Mapping[str, Any]) -> dict[str, str]:
 
 def inside(folder: Path, name: str, origin: Path) -> Path:
     """The path of a file that has to lie in a folder itself; anything else is refused before it is opened."""
-    if not name or Path(name).name != name or name in (".", ".."):
-        raise SeesayError(f"{origin} names the file {name!r}", allowed="a file of the same folder")
+    is_name = name and Path(name).name == name and name not in (".", "..")
+    if not is_name or "\0" in name or len(os.fsencode(name)) > 255:  # no file is called so
+        raise SeesayError(f"{origin} names the file {name[:300]!r}", allowed="a file of the same folder")
     path = folder / name
     if path.is_symlink() and path.resolve().parent != folder.resolve():
         raise SeesayError(f"{path} is a link out of its folder", allowed="a file of the same folder")
     return path
+
+
+def _known_digest(path: Path) -> str:
+    """The sha256 of a file, which is kept: one of somebody else's may be large."""
+    try:
+        return digest_of(path, path.stat())
+    except OSError as error:
+        raise SeesayError(f"cannot read {path}: {error.strerror or error}", hint="seesay models add FOLDER") from error
 
 
 def check_opset(path: Path, opset: int) -> None:

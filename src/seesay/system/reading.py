@@ -7,6 +7,7 @@ and read up to a limit whatever the size that the system tells.
 import errno
 import io
 import json
+import math
 import os
 import stat
 import tomllib
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from seesay.errors import SeesayError
+from seesay.system.ranges import INTEGER
 
 PHOTO = 500_000_000
 """Bytes of a photo; none is larger."""
@@ -95,15 +97,17 @@ def parse_json(text: str | bytes, **options: Any) -> Any:
     """What a JSON text holds.
 
     Raises:
-        ValueError: It is none, or is nested too deeply.
+        ValueError: It is none, is nested too deeply, or has a number that is too large for a float.
 
     Example:
         >>> parse_json("[" * 100_000)
         Traceback (most recent call last):
         ValueError: it is nested too deeply
+        >>> parse_json("[12, 1000000000000000019884624838656]")
+        [12, 1e+30]
     """
     try:
-        return json.loads(text, **options)
+        return json.loads(text, parse_int=_read_integer, **options)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
@@ -126,12 +130,36 @@ def parse_toml(text: str) -> dict[str, Any]:
     """What a TOML text holds.
 
     Raises:
-        ValueError: It is none, or is nested too deeply.
+        ValueError: It is none, is nested too deeply, or has a whole number of more than 64 bits.
     """
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
+        _refuse_large(found)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+    return found
+
+
+def _read_integer(digits: str) -> int | float:
+    """A whole number that 64 bits hold, or else a float: no tensor and no database takes a larger one.
+
+    `transformers` writes 10^30 where it means that a sentence may be as long as it likes.
+    """
+    if len(digits) <= 20 and abs(int(digits)) <= INTEGER:
+        return int(digits)
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"a whole number has {len(digits.lstrip('-'))} digits")
+    return number
+
+
+def _refuse_large(value: object) -> None:
+    """TOML's reader takes numbers of any length, of which neither a float nor a text can be made."""
+    if isinstance(value, int) and abs(value) > INTEGER:
+        raise ValueError("a whole number is larger than 64 bits hold")
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _refuse_large(item)
 
 
 def _too_large(path: Path | str | bytes, at_most: int) -> OSError:

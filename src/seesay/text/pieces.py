@@ -14,7 +14,7 @@ from seesay.errors import SeesayError
 from seesay.system.reading import parse_json
 from seesay.system.tables import read_table
 from seesay.text.subwords import Subwords
-from seesay.towers.reading import RowRule, open_tokenizer
+from seesay.towers.reading import RowRule, named_by, open_tokenizer
 
 _ENDING, _BEGINNING = "</w>", "▁"
 """How a token says that it ends a word (CLIP), or begins one (SentencePiece)."""
@@ -33,7 +33,7 @@ class Pieces(Subwords):
     file_name: ClassVar[str] = "pieces.json"
 
     def __init__(self, text: str, rule: RowRule, origin: str = "the tokenizer") -> None:
-        self.text, self.rule = text, rule
+        self.text, self.rule, self.origin = text, rule, origin
         self._tokenizer = open_tokenizer(text, origin)
         if rule.lower:
             from tokenizers import normalizers
@@ -63,7 +63,8 @@ class Pieces(Subwords):
         return found
 
     def rows(self, sentences: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        found = [encoding.ids for encoding in self._tokenizer.encode_batch(list(sentences))]
+        with named_by(self.origin):
+            found = [encoding.ids for encoding in self._tokenizer.encode_batch(list(sentences))]
         lengths = np.array([len(row) for row in found], np.int64)
         width = self.rule.longest if self.rule.fixed else max(1, int(lengths.max(initial=0)))
         places = np.arange(width)

@@ -13,7 +13,7 @@ from typing import Any
 
 from seesay.errors import SeesayError
 from seesay.system.tables import named_in_errors, read_table
-from seesay.towers.shapes import TextShape, VisionShape
+from seesay.towers.shapes import WIDEST, TextShape, VisionShape
 
 Table = Mapping[str, Any]
 OLDER_END = 2
@@ -157,9 +157,12 @@ def _read_dinov2(config: Table) -> Towers:
     }
     _require_bias(found)
     dim, gated = found["hidden_size"], bool(found["use_swiglu_ffn"])
-    if not isinstance(dim, int) or not isinstance(found["mlp_ratio"], int | float):
-        raise SeesayError(f"hidden_size is {dim!r}, mlp_ratio {found['mlp_ratio']!r}", allowed="numbers")
-    inner = int(dim * found["mlp_ratio"])
+    ratio = found["mlp_ratio"]
+    if not (isinstance(dim, int) and isinstance(ratio, int | float) and 0 < dim <= WIDEST and 0 < ratio <= 64):
+        raise SeesayError(
+            f"hidden_size is {dim!r}, mlp_ratio {ratio!r}", allowed=f"numbers above 0, up to {WIDEST:,} and 64"
+        )
+    inner = int(dim * ratio)
     if gated:
         inner = (int(inner * 2 / 3) + 7) // 8 * 8
     layers = _layers(found, {}, inner=inner, scales=True, gated=gated)

@@ -1,6 +1,7 @@
 """How sentences become rows of numbers for a tower: tokenizer.json, and how rows are cut and filled up."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,12 +47,13 @@ def read_rule(towers: Towers, tokenizer: Any, config: Mapping[str, Any], origin:
     """
     shape = towers.text
     assert shape is not None
-    n = tokenizer.get_vocab_size(with_added_tokens=True)
+    n = 1 + max(tokenizer.get_vocab(with_added_tokens=True).values(), default=0)
     if n > shape.n_subwords:
         raise SeesayError(f"{origin} has {n:,} tokens, the tower reads {shape.n_subwords:,}", allowed="no more than it")
     is_siglip = towers.family == "siglip"
     if not is_siglip and shape.end is not None:
-        numbers = tokenizer.encode("a").ids
+        with named_by(origin):
+            numbers = tokenizer.encode("a").ids
         end = max(numbers, default=-1) if shape.end < 0 else shape.end
         if not numbers or numbers[-1] != end:
             raise SeesayError(
@@ -84,7 +86,19 @@ def open_tokenizer(text: str, origin: str) -> Any:
     """
     from tokenizers import Tokenizer
 
-    try:
+    with named_by(origin):
         return Tokenizer.from_str(text)
-    except Exception as error:  # `tokenizers` raises nothing narrower
-        raise SeesayError(f"{origin} is not a tokenizer: {str(error)[:200]}") from error
+
+
+@contextmanager
+def named_by(origin: str) -> Iterator[None]:
+    """Say of which tokenizer an error of the package `tokenizers` is.
+
+    It raises nothing narrower than `Exception`, and where its own code panics, something that is not even that.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise SeesayError(f"{origin} is not a tokenizer that can be read: {str(error)[:200]}") from error

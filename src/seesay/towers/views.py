@@ -62,7 +62,7 @@ def read_view(config: Mapping[str, Any], origin: str) -> View:
         if config.get(key):
             raise refuse(key, "false")
     resample = config.get("resample", 3)
-    if isinstance(resample, bool) or resample not in RESAMPLINGS:
+    if type(resample) is not int or resample not in RESAMPLINGS:  # true is an int, and a list is in no table
         raise refuse("resample", "; ".join(f"{number} ({name})" for number, name in RESAMPLINGS.items()))
     if not config.get("do_resize", True):
         raise refuse("do_resize", "true")
@@ -105,19 +105,20 @@ def _side(size: Any, refuse: Any, key: str) -> int:
 def _scale(config: Mapping[str, Any], refuse: Any) -> tuple[Colour, Colour]:
     """Mean and deviation for pixels of 0 to 255."""
     factor = config.get("rescale_factor", 1 / 255) if config.get("do_rescale", True) else 1.0
-    if not isinstance(factor, int | float) or not factor > 0:
-        raise refuse("rescale_factor", "a number above 0")
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 1e-9 <= factor <= 1e9:
+        raise refuse("rescale_factor", "a number from 1e-9 to 1e9")
     if not config.get("do_normalize", True):
         return (0.0, 0.0, 0.0), (1 / factor,) * 3
     means, deviations = (_colour(config.get(key), refuse, key) for key in ("image_mean", "image_std"))
-    if not all(deviation > 0 for deviation in deviations):
-        raise refuse("image_std", "above 0")
+    if not all(deviation > 1e-9 for deviation in deviations):
+        raise refuse("image_std", "above 1e-9")
     return tuple(mean / factor for mean in means), tuple(each / factor for each in deviations)  # type: ignore[return-value]
 
 
 def _colour(given: Any, refuse: Any, key: str) -> Colour:
     numbers = given if isinstance(given, list | tuple) else ()
-    if len(numbers) != 3 or not all(isinstance(number, int | float) for number in numbers):
-        raise refuse(key, "three numbers")
+    are_numbers = len(numbers) == 3 and all(type(number) in (int, float) for number in numbers)
+    if not are_numbers or not all(abs(number) <= 1e9 for number in numbers):
+        raise refuse(key, "three numbers, none above 1e9")
     red, green, blue = map(float, numbers)
     return red, green, blue

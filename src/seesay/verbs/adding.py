@@ -12,6 +12,8 @@ from seesay.system.extras import require
 from seesay.system.files import models_dir
 from seesay.towers.looking import look_at
 
+PRECISIONS = ("fp32", "fp16")
+"""Of an image tower's graph."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -43,6 +45,8 @@ def add_model(
     Raises:
         SeesayError: The folder holds no towers that are read here, or something of it is missing or does not fit.
     """
+    if precision not in PRECISIONS:
+        raise SeesayError(f"there is no precision {precision[:80]!r}", allowed=PRECISIONS)
     folder = folder.expanduser().resolve()
     target = _target(name or folder.name)
     candidate = look_at(folder)

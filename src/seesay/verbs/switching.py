@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seesay.errors import SeesayError
-from seesay.library.indexing.beside import current_index, index_name, indexes, use_index
+from seesay.library.indexing.beside import current_index, index_name, index_place, indexes, use_index
 from seesay.library.indexing.places import holds_library, library_base, open_store
 from seesay.library.library import Library
 from seesay.library.stages import Cascade
@@ -65,22 +66,21 @@ def use_model(model: str | Path, library: Path | str | None = None) -> Switched:
         raise SeesayError(f"{model} does not keep a photo as one vector, which a library needs", hint="seesay models")
     if not holds_library(base):
         raise SeesayError(f"there is no library in {base} yet", hint=f"seesay index ~/Pictures --model {model}")
-    here = current_index(base)
-    with Library(here) as before:
-        folders, digests = before.folders(), set(before.store.digests())
-    first = open_store(base)
-    try:
+    # Stores, and no libraries: the model of the index in use may have been removed.
+    with closing(open_store(current_index(base))) as before:
+        folders, digests = before.folders(), set(before.digests())
+    with closing(open_store(base)) as first:
         made_with = first.fingerprint()
-    finally:
-        first.close()
     own = encoder.fingerprint
     is_first = made_with is None or made_with.model == own.model
-    place = use_index(base, None if is_first else index_name(own))
+    name = None if is_first else index_name(own)
+    place = index_place(base, name)
     with Library(place, model=model) as opened:
         _prepare(opened, folders)
         missing = digests - set(opened.store.digests())
         cascade = Cascade(own.model)
         n_numbers = own.dim + sum(stage.fingerprint.dim for stage in cascade.stages)
+    use_index(base, name)  # last: killed before, the library is as it was
     return Switched(
         own.model, place, len(digests), len(missing), _seconds(encoder, len(missing)), 2 * n_numbers * len(digests)
     )

@@ -7,6 +7,7 @@ A page of another site can make a browser send requests to a server on the same 
 - where others can reach the server, a token is needed: once in the address, from then on in a cookie.
 """
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
@@ -155,8 +156,12 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
 
+        has_begun = False
+
         async def send_guarded(message: Message) -> None:
+            nonlocal has_begun
             if message["type"] == "http.response.start":
+                has_begun = True
                 given = list(message.get("headers", ()))
                 if not any(name.lower() == b"cache-control" for name, _ in given):
                     given.append((b"cache-control", b"no-store"))
@@ -167,8 +172,13 @@ class Guard:
         if refused is None and self.access.token is not None:
             refused = self._without_token(scope)
         if refused is None:
-            await self.app(scope, receive, send_guarded)
-            return
+            try:
+                await self.app(scope, receive, send_guarded)
+                return
+            except asyncio.CancelledError:  # the server ends and has waited long enough; no error of its own
+                if has_begun:
+                    return
+                refused = _say(503, "the server is stopping")
         status, body, headers = refused
         await send_guarded({"type": "http.response.start", "status": status, "headers": headers})
         await send_guarded({"type": "http.response.body", "body": body})

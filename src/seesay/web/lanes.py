@@ -5,6 +5,7 @@ explanations and never a search. What would have to wait behind too many others 
 """
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
@@ -74,6 +75,7 @@ class Amount:
 
     def __init__(self, name: str, most: int) -> None:
         self.name, self.most, self.now = name, most, 0
+        self._lock = threading.Lock()  # what is counted in by the event loop is counted out by the thread that used it
 
     def add(self, amount: int) -> None:
         """Count something in.
@@ -81,9 +83,11 @@ class Amount:
         Raises:
             BusyError: There is no room for it.
         """
-        if self.now + amount > self.most:
-            raise BusyError(f"too many {self.name} at once", hint="again in a moment")
-        self.now += amount
+        with self._lock:
+            if self.now + amount > self.most:
+                raise BusyError(f"too many {self.name} at once", hint="again in a moment")
+            self.now += amount
 
     def remove(self, amount: int) -> None:
-        self.now -= amount
+        with self._lock:
+            self.now -= amount

@@ -11,7 +11,7 @@ from seesay.library.ranking.likeness import Box, Crop, find_photo
 from seesay.library.ranking.search import SORTS
 from seesay.library.types import Filter, Photo
 from seesay.web import answers
-from seesay.web.lanes import Amount
+from seesay.web.lanes import Amount, BusyError
 from seesay.web.photos import SIDES, check_version, draw_photo, version_of
 from seesay.web.queries import LARGEST_ID, Exactly, Page, Text, Texts, read_crop, read_where
 from seesay.web.service import Question, Service
@@ -81,13 +81,28 @@ def search_routes(service: Service) -> APIRouter:
     @routes.post("/search", openapi_extra={"requestBody": {"required": True, "content": _IMAGE}})
     async def search_by_photo(request: Request, asked: Asked) -> answers.SearchAnswer:
         """The photos that are like the one in the body, which is not kept; best first."""
-        return await service.explanations.run(service.search, asked, [await _receive(request, service.arriving)])
+        photo = await _receive(request, service.arriving)
+
+        def answer() -> answers.SearchAnswer:
+            try:
+                return service.search(asked, [photo])
+            finally:
+                service.arriving.remove(len(photo))
+
+        try:
+            return await service.explanations.run(answer)
+        except BusyError:  # it has not even begun
+            service.arriving.remove(len(photo))
+            raise
 
     return routes
 
 
 async def _receive(request: Request, arriving: Amount) -> bytes:
-    """The body of a request, as long as it is not too large, keeps coming, and there is room for it."""
+    """The body of a request, as long as it is not too large, keeps coming, and there is room for it.
+
+    Whoever uses it takes it off what is arriving: until then it is in memory.
+    """
     content = bytearray()
     start = asyncio.get_running_loop().time()
     try:
@@ -98,10 +113,11 @@ async def _receive(request: Request, arriving: Amount) -> bytes:
                 if len(content) > LARGEST_UPLOAD:
                     raise SeesayError("the photo is too large", allowed=f"up to {LARGEST_UPLOAD:,} bytes")
                 waiting.reschedule(start + FIRST_SECONDS + len(content) / SLOWEST_UPLOAD)
-    except TimeoutError as error:
-        raise SeesayError("the photo comes too slowly", allowed=f"{SLOWEST_UPLOAD:,} bytes a second") from error
-    finally:
+    except BaseException as error:
         arriving.remove(len(content))
+        if not isinstance(error, TimeoutError):
+            raise
+        raise SeesayError("the photo comes too slowly", allowed=f"{SLOWEST_UPLOAD:,} bytes a second") from error
     if not content:
         raise SeesayError("there is no photo in the request", allowed="the bytes of an image as its body")
     return bytes(content)

@@ -18,6 +18,9 @@ DAMAGES = {
     "text for a vector": "UPDATE vectors SET vector = 'text' WHERE content = 1",
     "no fingerprint": "UPDATE about SET value = '{' WHERE key = 'fingerprint'",
     "another fingerprint": "UPDATE about SET value = '{\"a\": 1}' WHERE key = 'fingerprint'",
+    "a fingerprint without an end": """UPDATE about SET value = replace(value, '"dim": ', '"dim": 1e999, "x": ')""",
+    "a fingerprint of text": "UPDATE about SET value = json_set(value, '$.dim', CAST(value ->> '$.dim' AS TEXT)) "
+    "WHERE key = 'fingerprint'",
     "patterns": "UPDATE folders SET exclude = '{'",
     "patterns of numbers": "UPDATE folders SET exclude = '[1]'",
     "probability": "UPDATE tags SET probability = 'often' WHERE content = 1",

@@ -31,8 +31,10 @@ def current_index(folder: Path) -> Path:
         name = parse_json(read_text(path))["index"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SeesayError(f"{path} does not name an index", hint=f"remove {path}") from error
-    if not isinstance(name, str) or Path(name).name != name or name in (".", ".."):
+    if not isinstance(name, str) or Path(name).name != name or name in ("", ".", ".."):
         raise SeesayError(f"{path} names the index {str(name)[:80]!r}", allowed=f"a folder of {folder / BESIDE}")
+    if not os.path.isfile(folder / BESIDE / name / FILE):  # noqa: PTH113 - an index that would be begun is not meant
+        raise SeesayError(f"{path} names the index {name[:80]!r}, which is not there", hint=f"remove {path}")
     return folder / BESIDE / name
 
 
@@ -47,12 +49,16 @@ def indexes(folder: Path) -> list[Path]:
     return [folder, *sorted(path.parent for path in (folder / BESIDE).glob(f"*/{FILE}"))]
 
 
-def use_index(folder: Path, name: str | None) -> Path:
-    """Let an index be the one in use; None for that of the first model."""
+def index_place(folder: Path, name: str | None) -> Path:
+    """Where an index lies; None for that of the first model."""
+    return folder if name is None else folder / BESIDE / name
+
+
+def use_index(folder: Path, name: str | None) -> None:
+    """Let an index, which is there, be the one in use; None for that of the first model."""
     path = folder / CURRENT
     if name is None:
         path.unlink(missing_ok=True)
-        return folder
+        return
     with replace_atomically(path) as temporary:
         temporary.write_text(json.dumps({"index": name}) + "\n", encoding="utf-8")
-    return folder / BESIDE / name

@@ -12,6 +12,7 @@ from seesay.library.stores import matrix as matrices
 from seesay.library.stores.codes import N_SAMPLE, Codes, Scheme, encode_blocks
 from seesay.library.stores.database import Database
 from seesay.library.stores.matrix import BLOCK, Ids, Matrix, Rows, delete_matrix, read_matrix, rows_of, write_matrix
+from seesay.library.types import Fingerprint
 
 _LATER = 2 * BLOCK  # vectors appended in memory before the matrix is written again
 
@@ -71,8 +72,8 @@ class MatrixKeeper:
 def _dim_of(about: dict[str, str]) -> int:
     """Numbers of a vector, as the library says."""
     try:
-        return int(json.loads(about["fingerprint"])["dim"]) if "fingerprint" in about else 1
-    except (TypeError, ValueError, KeyError) as error:
+        return Fingerprint.from_json(about["fingerprint"]).dim if "fingerprint" in about else 1
+    except (TypeError, ValueError) as error:
         raise SeesayError("the library does not say what its vectors are", hint="seesay library repair") from error
 
 

@@ -111,8 +111,8 @@ def read_matrix(folder: Path, epoch: str) -> Matrix | None:
         ids = np.load(places["ids"], allow_pickle=False)
         is_coded = "codes" in about
         rows = _read_codes(places, float(about["step"])) if is_coded else _read_rows(places["rows"], len(ids))
-    except (OSError, ValueError, KeyError, TypeError, EOFError):
-        return None
+    except (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, OverflowError, SyntaxError):
+        return None  # whatever a damaged header asks for
     if ids.dtype != np.int64 or ids.ndim != 1 or len(ids) != len(rows) or (np.diff(ids) <= 0).any():
         return None
     return Matrix.of(epoch, ids, rows)

@@ -42,9 +42,9 @@ def _repair(connection: sqlite3.Connection) -> dict[str, int]:
     ((verdict,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
     if verdict != "ok":
         raise SeesayError("the file of the library is damaged", hint="seesay library rebuild FOLDER")
-    dim = _dim(connection)
+    dims = _dims(connection)
     removed = {"folders": _forget_bad_folders(connection)}
-    if dim is None:  # nothing says what the vectors are: all of them are made again
+    if "fingerprint" not in dims:  # nothing says what the vectors are: all of them are made again
         removed["contents"] = connection.execute("DELETE FROM photos").rowcount
         connection.execute("DELETE FROM contents")
         connection.execute("DELETE FROM about")
@@ -56,13 +56,16 @@ def _repair(connection: sqlite3.Connection) -> dict[str, int]:
     bad = (
         "SELECT c.id FROM contents c LEFT JOIN vectors v ON v.content = c.id "
         "LEFT JOIN thumbnails t ON t.content = c.id "
-        f"WHERE v.vector IS NULL OR typeof(v.vector) != 'blob' OR length(v.vector) != {2 * dim} "
+        f"WHERE v.vector IS NULL OR typeof(v.vector) != 'blob' OR length(v.vector) != {2 * dims['fingerprint']} "
         "OR t.jpeg IS NULL OR typeof(t.jpeg) != 'blob' OR length(t.jpeg) = 0 OR typeof(c.width) != 'integer' "
         "OR typeof(c.height) != 'integer' OR typeof(c.digest) != 'text' "
         f"OR EXISTS (SELECT 1 FROM tags WHERE content = c.id AND ({_BAD_TAGS})) "
         "OR EXISTS (SELECT 1 FROM views WHERE content = c.id AND typeof(vector) != 'blob')"
     )
     wrong = {number for (number,) in connection.execute(bad).fetchall()} | set(changed_contents(connection))
+    for stage, dim in dims.items():  # of so many vectors, one after the other
+        cut = "SELECT content FROM views WHERE stage = ? AND length(vector) % ? != 0"
+        wrong |= {number for (number,) in connection.execute(cut, (stage, 2 * dim)).fetchall()}
     numbers = [(number,) for number in sorted(wrong)]
     connection.executemany("DELETE FROM photos WHERE content = ?", numbers)
     connection.executemany("DELETE FROM contents WHERE id = ?", numbers)
@@ -84,18 +87,13 @@ def _forget_wrong_dates(connection: sqlite3.Connection) -> int:
     return len(wrong)
 
 
-def _dim(connection: sqlite3.Connection) -> int | None:
-    """Numbers of a vector, as the library says; None where it does not say."""
+def _dims(connection: sqlite3.Connection) -> dict[str, int]:
+    """Numbers of a vector, of search and of its later stages, as the library says; empty where one cannot be read."""
     found = connection.execute("SELECT key, value FROM about").fetchall()
-    dim = None
     try:
-        for key, value in found:
-            if key not in ("epoch", "format"):
-                fingerprint = Fingerprint(**json.loads(value))
-                dim = int(fingerprint.dim) if key == "fingerprint" else dim
-    except (TypeError, ValueError, RecursionError):
-        return None
-    return dim
+        return {key: Fingerprint.from_json(value).dim for key, value in found if key not in ("epoch", "format")}
+    except (TypeError, ValueError):
+        return {}
 
 
 def _forget_bad_folders(connection: sqlite3.Connection) -> int:

@@ -70,12 +70,12 @@ class SqlStore(Store):
     def stages(self) -> dict[str, Fingerprint]:
         rows = self._rows(f"SELECT key, value FROM about WHERE {OF_STAGE} ORDER BY key")
         with self._whole("what its views were made with"):
-            return {stage: _read_fingerprint(value) for stage, value in rows if value}
+            return {stage: Fingerprint.from_json(value) for stage, value in rows if value}
 
     def _fingerprint(self, key: str) -> Fingerprint | None:
         found = self._rows("SELECT value FROM about WHERE key = ?", key)
         with self._whole("what its vectors were made with"):
-            return _read_fingerprint(found[0][0]) if found and found[0][0] else None
+            return Fingerprint.from_json(found[0][0]) if found and found[0][0] else None
 
     def folders(self) -> list[Folder]:
         rows = self._rows("SELECT path, exclude FROM folders ORDER BY path")
@@ -176,13 +176,6 @@ class SqlStore(Store):
         )
         ((n_failures,),) = self._rows(f"SELECT count(*) FROM failures WHERE {passes}", *parameters)
         return Counts(n_photos, n_contents, n_failures)
-
-
-def _read_fingerprint(text: str) -> Fingerprint:
-    found = Fingerprint(**json.loads(text))
-    if not isinstance(found.dim, int) or found.dim < 1 or not isinstance(found.model, str):
-        raise ValueError("it is no fingerprint")
-    return found
 
 
 def _read_patterns(text: str) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ _EDGES = " \t,;.!?"
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»')
 LONGEST = 1000
 """Letters of a text that is taken apart; what is longer was not typed into a search box."""
-_MARK = "\ue000"  # of a private-use area: nobody types it
+_MARK = "\ue000"  # of a private-use area: nobody means it, and who types it has typed a blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,7 @@ def read_typed(text: str, today: date) -> TypedQuery:
     """
     if len(text) > LONGEST:
         return TypedQuery(text)
+    text = text.replace(_MARK, " ")
     quoted = ["".join(found) for found in _QUOTED.findall(text)]
     places = iter(range(len(quoted)))
     plain = _QUOTED.sub(lambda _: f" {_MARK}{next(places)}{_MARK} ", text)
