@@ -73,6 +73,15 @@ class Network:
         """The same with another number of threads."""
         return self if threads == self.threads else type(self)(self.folder, threads=threads)
 
+    def in_precision(self, precision: str) -> "Network | None":
+        """The same network with its numbers in another precision; None where it is not installed."""
+        own = self.about.get("precision", "fp32")
+        if precision == own:
+            return self
+        folder = find_network(f"{self.name.removesuffix(f'-{own}')}-{precision}", (self.folder.parent,))
+        is_there = (folder / "network.json").is_file()
+        return open_network(folder, digest=str(self.about["digest"]), threads=self.threads) if is_there else None
+
     def run(self, pixels: NDArray[np.uint8]) -> dict[str, Floats]:
         """`map` (n, h, w, C), `pooled` (n, D), and where the network has them `classes` and `lower`, of views."""
         session = self.session
@@ -148,6 +157,10 @@ class HalvedNetwork(Network):
                 f"{self.folder} was written for {weights} {str(self.about.get('digest'))[:12]}, there is {found[:12]}",
                 hint="seesay export WEIGHTS",
             )
+        return self.open_upper(graphs)
+
+    def open_upper(self, graphs: GraphFolder) -> Session:
+        """The graph of the upper half, of weights whose digest fits."""
         opened = graphs.open("upper")
         assert isinstance(opened, Session)
         return opened
@@ -174,9 +187,14 @@ def find_network(name: str, places: Sequence[Path]) -> Path:
 
 
 def open_network(folder: Path, *, digest: str = "", threads: int = 0) -> Network:
-    """An exported network, of one graph or of two."""
+    """An exported network, of one graph or of two, whose weights are stored in it or rounded from another's."""
     path = folder / "network.json"
-    kind = HalvedNetwork if path.is_file() and "upper" in read_json(path) else Network
+    about = read_json(path) if path.is_file() else {}
+    kind = HalvedNetwork if "upper" in about else Network
+    if "ranges" in about:
+        from seesay.runtime.rounded import RoundedHalves, RoundedNetwork
+
+        kind = RoundedHalves if "upper" in about else RoundedNetwork
     return kind(folder, digest=digest, threads=threads)
 
 
@@ -188,4 +206,7 @@ def _open_once(path: Path, changed: int, size: int, threads: int) -> Session:
 
 def release_graphs() -> None:
     """Let go of graphs that no network holds open: after many photos they keep the memory of as many threads."""
+    from seesay.runtime.rounded import release
+
     _open_once.cache_clear()
+    release()
