@@ -105,9 +105,15 @@ class Network:
         """
         return self._compute(images, schemes)[0]
 
-    def features(self, images: Sequence[Image.Image], schemes: Sequence[str] = ()) -> ImageFeatures:
-        """Features of opened photos, rounded to half precision as they are in stores; one scheme at most."""
+    def features(self, images: Sequence[Image.Image], schemes: Sequence[str] = (), *, maps: bool = True) -> ImageFeatures:
+        """Features of opened photos, rounded to half precision as they are in stores; one scheme at most.
+
+        Args:
+            maps: Without them nothing but vectors and regions is kept.
+        """
         rows, beside = self._compute(images, schemes)
+        if not maps:
+            rows.pop("map", None)
         return replace(ImageFeatures.of(rows), classes=beside.get("classes"), lower=beside.get("lower"))
 
     def _compute(self, images: Sequence[Image.Image], schemes: Sequence[str]) -> tuple[Rows, dict[str, Floats | None]]:
@@ -116,14 +122,13 @@ class Network:
         n, n_views = len(views), len(views[0])
         given = self.run(np.concatenate(views))
         maps, classes = given["map"], given.get("classes")
-        rows = {"pooled": given["pooled"].reshape(n, n_views, -1).mean(1).astype(np.float16)}
-        logits = None if classes is None else classes.reshape(n, n_views, -1).mean(1)
+        rows = {"pooled": _mean(given["pooled"], n).astype(np.float16)}
+        logits = None if classes is None else _mean(classes, n)
         if self.crop == "ten-crop":
             return rows, {"classes": logits}
-        by_view = maps.reshape(n, n_views, *maps.shape[1:])
         if self.crop == "mirror":
-            by_view = np.stack([by_view[:, 0], by_view[:, 1, :, ::-1]], 1)
-        rows["map"] = by_view.mean(1).astype(np.float16)
+            maps = np.stack([maps[::2], maps[1::2, :, ::-1]], 1).reshape(maps.shape)
+        rows["map"] = _mean(maps, n).astype(np.float16)
         rows |= {scheme: pool_map(rows["map"], scheme) for scheme in schemes}
         return rows, {"classes": logits, "lower": given.get("lower") if n_views == 1 else None}
 
@@ -178,6 +183,14 @@ class HalvedNetwork(Network):
         if self.about.get("both"):
             seen = {name: np.concatenate([part, given[name]], -1) for name, part in seen.items()}
         return {**given, **seen}
+
+
+def _mean(rows: Floats, n: int) -> Floats:
+    """Of what was made of all views, the mean over the views of each of n images."""
+    if len(rows) == n:
+        return rows
+    found: Floats = rows.reshape(n, -1, *rows.shape[1:]).mean(1)
+    return found
 
 
 def find_network(name: str, places: Sequence[Path]) -> Path:

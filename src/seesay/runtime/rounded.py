@@ -17,7 +17,7 @@ from seesay.errors import SeesayError
 from seesay.runtime.folder import HALF, MODEL, WEIGHTS, GraphFolder, Session, inside, open_session, read_json
 from seesay.runtime.graph_file import read_initializers
 from seesay.runtime.network import HalvedNetwork, Network, find_network
-from seesay.runtime.tensors import map_tensor, read_places
+from seesay.runtime.tensors import read_tensors
 from seesay.system.digests import digest_file
 
 INT8 = "int8"
@@ -48,38 +48,36 @@ def round_layer(weight: Floats, bias: Floats, inputs: Floats, outputs: Floats, m
         `weight` int8, `scale` and `zero` (O,), `bias` int32, in units of scale.
     """
     depthwise = weight.shape[1] == 1 and len(weight) == len(means)
+    n_kernel = weight[0, 0].size
     read = np.broadcast_to(inputs, means.shape).astype(np.float32)
     given = np.broadcast_to(outputs, bias.shape).astype(np.float32)
-    by_channel = (read / given)[:, None] if depthwise else read[None] / given[:, None]
-    whole = weight * by_channel[:, :, None, None]
-    scale = np.maximum(np.abs(whole).max((1, 2, 3)), np.float32(1e-8)) / np.float32(_MOST)
-    whole /= scale[:, None, None, None]
+    each = read[:, None] if depthwise else np.repeat(read, n_kernel)[None]
+    whole = weight.reshape(len(weight), -1) * each  # (O, I · k · k), in steps of what is read
+    step = np.maximum(np.maximum(whole.max(1), -whole.min(1)), np.float32(1e-12)) / np.float32(_MOST)
+    whole /= step[:, None]
     rounded = np.rint(whole)
     if depthwise:
         rounded = _keep_sums(whole, rounded)
     np.clip(rounded, -_MOST, _MOST, out=rounded)
-    added = (rounded - whole).sum((2, 3), dtype=np.float64) * scale[:, None]  # per step of each channel
-    steps = means / read.astype(np.float64)
-    shift = added[:, 0] * steps if depthwise else (added * steps).sum(1)
-    in_steps = (bias / given.astype(np.float64) - shift) / scale
+    whole -= rounded  # what rounding takes off each weight
+    steps = (means / read).astype(np.float32)
+    lost = whole.sum(1) * steps if depthwise else whole @ np.repeat(steps, n_kernel)
     limit = 2**31 - 1
     return {
-        "weight": rounded.astype(np.int8),
-        "scale": scale,
-        "zero": np.zeros(len(scale), np.int8),
-        "bias": np.clip(np.rint(in_steps), -limit, limit).astype(np.int32),
+        "weight": rounded.astype(np.int8).reshape(weight.shape),
+        "scale": step / given,
+        "zero": np.zeros(len(step), np.int8),
+        "bias": np.clip(np.rint(bias / step.astype(np.float64) + lost), -limit, limit).astype(np.int32),
     }
 
 
 def _keep_sums(whole: Floats, rounded: Floats) -> Floats:
     """Round some weights of a kernel the other way, those that were nearest to it, so that its sum stays."""
-    shape = whole.shape
-    whole, rounded = whole.reshape(len(whole), -1), rounded.reshape(len(whole), -1)
     short = np.rint((whole - rounded).sum(1))  # of each kernel, as many steps
     sign = np.sign(short)[:, None]
     order = np.argsort(-(whole - rounded) * sign, axis=1, kind="stable")
     place = np.argsort(order, axis=1, kind="stable")
-    found: Floats = (rounded + sign * (place < np.abs(short)[:, None])).reshape(shape)
+    found: Floats = rounded + sign * (place < np.abs(short)[:, None])
     return found
 
 
@@ -103,7 +101,7 @@ def round_graph(folder: Path, about: Mapping[str, Any], file: str, weights: Mapp
             raise SeesayError(f"cannot read {each}: {error.strerror or error}", hint=_HINT) from error
         if found != about.get(key):
             raise SeesayError(f"{each} is not the one that {folder / 'network.json'} was written for", hint=_HINT)
-    ranges = {name: np.asarray(map_tensor(table, place)) for name, place in read_places(table).items()}
+    ranges = read_tensors(table)
     layers = {name.removesuffix(".inputs") for name in ranges if name.endswith(".inputs")}
     arrays: Arrays = {}
     try:
@@ -150,16 +148,14 @@ def _open_rounded(folder: Path, source: Path, threads: int) -> Session:
 @lru_cache(maxsize=4)
 def _open_upper(folder: Path, source: Path, threads: int) -> Session:
     path = source / WEIGHTS
-    places = read_places(path)
     weights: dict[str, Floats] = {}
-    for name, place in places.items():
-        if name.startswith(UPPER) and name.endswith(_ROWS):
+    stored = read_tensors(path, UPPER)
+    for name, array in stored.items():
+        if name.endswith(_ROWS):
             own = name.removesuffix(_ROWS)
-            scale = np.asarray(map_tensor(path, places[own + _SCALE]), np.float32)
-            rows = np.asarray(map_tensor(path, place), np.float32)
-            weights[own] = rows * scale.reshape(-1, 1, 1, 1)
-        elif name.startswith(UPPER) and name.endswith(".bias"):
-            weights[name] = np.asarray(map_tensor(path, place), np.float32)
+            weights[own] = array.astype(np.float32) * stored[own + _SCALE].astype(np.float32).reshape(-1, 1, 1, 1)
+        elif name.endswith(".bias"):
+            weights[name] = array.astype(np.float32)
     return _open(folder, "upper.onnx", weights, threads)
 
 

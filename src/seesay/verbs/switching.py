@@ -10,7 +10,6 @@ from seesay.errors import SeesayError
 from seesay.library.indexing.beside import current_index, index_name, indexes, use_index
 from seesay.library.indexing.places import holds_library, library_base, open_store
 from seesay.library.library import Library
-from seesay.library.stages import Cascade
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -79,7 +78,7 @@ def use_model(model: str | Path, library: Path | str | None = None) -> Switched:
     with Library(place, model=model) as opened:
         _prepare(opened, folders)
         missing = digests - set(opened.store.digests())
-        cascade = Cascade(own.model)
+        cascade = opened.cascade
         n_numbers = own.dim + sum(stage.fingerprint.dim for stage in cascade.stages)
     return Switched(
         own.model, place, len(digests), len(missing), _seconds(encoder, len(missing)), 2 * n_numbers * len(digests)
