@@ -54,6 +54,14 @@ Place = Annotated[
         help="The library: a folder, or postgresql://USER@HOST/DATABASE. Default: SEESAY_LIBRARY, else your own.",
     ),
 ]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        metavar="float|int8",
+        help="For a library that is still empty: int8 is faster, float as exact as the weights. Default: int8 where the "
+        "processor can.",
+    ),
+]
 Data = Annotated[
     str, typer.Option("--data", "-d", metavar="DATA", help="A captioned collection: a path, or a name in SEESAY_DATA.")
 ]

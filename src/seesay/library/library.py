@@ -19,12 +19,19 @@ from seesay.library.status import Status
 from seesay.library.stores.filters import narrow
 from seesay.library.stores.store import Store
 from seesay.library.types import Failure, Filter, Fingerprint, Folder, Photo
+from seesay.library.weights import precision_of
 
 if TYPE_CHECKING:
     from seesay.library.indexing.index import Indexed
     from seesay.system.progress import Progress
 
 DEFAULT_MODEL = "eye"
+
+
+def _difference(held: Fingerprint, own: Fingerprint) -> str:
+    """What has to be typed for a library to be made with something else."""
+    same = replace(held, features=own.features) == own and precision_of(held) != precision_of(own)
+    return f"--precision {precision_of(own)}" if same else f"--model {own.model}"
 
 
 class Library:
@@ -34,6 +41,7 @@ class Library:
         location: The library's folder, or the address of a server (`postgresql://…`); by default the person's own
             (`seesay.library.indexing.places`).
         model: Weights by name or folder; by default those that the library was made with.
+        precision: Of the network (`seesay.library.weights.PRECISIONS`); by default that of the library.
         stages: Later stages that rerank the best (`seesay.library.ranking.cascade`); by default those that are
             installed for the model.
 
@@ -51,20 +59,23 @@ class Library:
         location: Path | str | None = None,
         *,
         model: str | Path | None = None,
+        precision: str | None = None,
         store: Store | None = None,
         encoder: Encoder | None = None,
         stages: Sequence[Stage] | Literal["installed"] = "installed",
     ) -> None:
-        named = WeightsEncoder(model) if model and not encoder else None  # weights that are not there make no library
+        if model and not encoder:
+            WeightsEncoder(model, precision)  # weights that are not there make no library
         self.store = store or places.open_store(places.library_place(location))
         made_with = self.store.fingerprint()
-        self.encoder: Encoder = encoder or named or self._made_by(made_with)
+        name = model or (made_with.model if made_with else DEFAULT_MODEL)
+        held = precision_of(made_with) if made_with and made_with.model == str(name) else None
+        self.encoder: Encoder = encoder or self._encoder(name, precision or held)
         self._stages = stages
 
-    def _made_by(self, made_with: Fingerprint | None) -> Encoder:
-        model = made_with.model if made_with else DEFAULT_MODEL
+    def _encoder(self, model: str | Path, precision: str | None) -> Encoder:
         try:
-            return WeightsEncoder(model)
+            return WeightsEncoder(model, precision)
         except NoWeightsError as error:
             what = f"the library {self.store.name} was made with {model}, which is not here any more"
             hint = f"seesay models add FOLDER --name {model}, or seesay library use {DEFAULT_MODEL}"
@@ -84,7 +95,8 @@ class Library:
     @cached_property
     def cascade(self) -> Cascade:
         """The later stages, which rerank the photos that the first one found best."""
-        return Cascade(self.encoder.fingerprint.model, self._stages)
+        own = self.encoder.fingerprint
+        return Cascade(own.model, self._stages, precision_of(own))
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -153,7 +165,7 @@ class Library:
             raise SeesayError(
                 f"the library {self.store.name} was made with {held.model} ({held.weights}, {held.features}), "
                 f"not with {own.model} ({own.weights}, {own.features})",
-                hint=f"seesay library rebuild --model {own.model}",
+                hint=f"seesay library rebuild {_difference(held, own)}",
             )
 
     def search(

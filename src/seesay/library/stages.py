@@ -32,10 +32,11 @@ class WeightsStage(WeightsViewEncoder):
 
     Args:
         blend: How much they count, where that is not what their config.json says.
+        precision: As for `seesay.library.weights.LibraryWeights`.
     """
 
-    def __init__(self, name: str | Path, blend: Blend | None = None) -> None:
-        super().__init__(name)
+    def __init__(self, name: str | Path, blend: Blend | None = None, precision: str | None = None) -> None:
+        super().__init__(name, precision)
         self.blend = blend or Blend.from_table(self.tuned("cascade"), self.config_file)
         if self.blend.calibration and not blend:
             self.tuned("cascade.calibration")  # which may have been chosen beside other weights than the blend
@@ -64,19 +65,19 @@ def register_stage(name: str) -> Callable[[Kind], Kind]:
     return add
 
 
-def open_stage(name: str | Path, blend: Blend | None = None) -> WeightsStage:
+def open_stage(name: str | Path, blend: Blend | None = None, precision: str | None = None) -> WeightsStage:
     """Trained weights as the kind of stage that they say they can be.
 
     Raises:
         SeesayError: They can be none, or their config.json says nothing of how much they count.
     """
     role = LibraryWeights(name).role
-    return _KINDS.get(role.stage if role else "", WeightsStage)(name, blend)
+    return _KINDS.get(role.stage if role else "", WeightsStage)(name, blend, precision)
 
 
-def installed_stages() -> tuple[WeightsStage, ...]:
+def installed_stages(precision: str | None = None) -> tuple[WeightsStage, ...]:
     """The weights that came with the package and whose config.json says where in the search they come."""
-    return tuple(open_stage(found.folder) for found in weights.installed() if found.about.get("cascade"))
+    return tuple(open_stage(found.folder, None, precision) for found in weights.installed() if found.about.get("cascade"))
 
 
 class Cascade:
@@ -85,11 +86,17 @@ class Cascade:
     Args:
         first: The weights of its first stage.
         stages: Those that there are, in any order; by default those that are installed.
+        precision: Of the first stage, which those that are installed take too.
     """
 
-    def __init__(self, first: str, stages: Sequence[Stage] | Literal["installed"] = "installed") -> None:
+    def __init__(
+        self,
+        first: str,
+        stages: Sequence[Stage] | Literal["installed"] = "installed",
+        precision: str | None = None,
+    ) -> None:
         self.first = first
-        self._offered: Sequence[Stage] = installed_stages() if stages == "installed" else stages
+        self._offered: Sequence[Stage] = installed_stages(precision) if stages == "installed" else stages
         self.stages = arrange(self._offered, first)
 
     def held(self, store: Store) -> tuple[Stage, ...]:

@@ -27,11 +27,39 @@ class Role:
     dim: int
 
 
-class LibraryWeights:
-    """Trained weights by name or folder: what they are, and the model that they belong to."""
+FLOAT, INT8 = "float", "int8"
+PRECISIONS = (INT8, FLOAT)
+"""How a library's photos go through the network: in 8 bits, or as the weights are stored."""
 
-    def __init__(self, name: str | Path) -> None:
+
+def precision_of(fingerprint: Fingerprint | None) -> str | None:
+    """The precision of what a library was made with; None where it is still empty.
+
+    Example:
+        >>> precision_of(Fingerprint("eye", "", "efficientnet-lite2-300-squash-9656183eaeaf-int8", 1281))
+        'int8'
+    """
+    if fingerprint is None:
+        return None
+    return INT8 if fingerprint.features.endswith(f"-{INT8}") else FLOAT
+
+
+class LibraryWeights:
+    """Trained weights by name or folder: what they are, and the model that they belong to.
+
+    Args:
+        precision: One of `PRECISIONS`; by default 8 bits where the network is installed so and this processor computes
+            it exactly.
+
+    Raises:
+        SeesayError: There are no such weights, or there is no such precision.
+    """
+
+    def __init__(self, name: str | Path, precision: str | None = None) -> None:
+        if precision not in (None, *PRECISIONS):
+            raise SeesayError(f"there is no precision {precision!r}", allowed=PRECISIONS)
         self.name = str(name)
+        self._wanted = precision
         self._found = weights.find(name)
         self.folder, self.about = self._found.folder.resolve(), self._found.about
 
@@ -71,9 +99,21 @@ class LibraryWeights:
         return Fingerprint(
             model=self.folder.name if weights.is_known_place(self.folder) else str(self.folder),
             weights=weights.weights_digest(self.folder)[:16],
-            features=f"{spec}-{str(features.get('digest', ''))[:12]}",
+            features=f"{spec}-{str(features.get('digest', ''))[:12]}" + (f"-{INT8}" if self.precision == INT8 else ""),
             dim=self.role.dim if self.role else int(self.about["config"].get("dim", 0)),
         )
+
+    @cached_property
+    def precision(self) -> str:
+        """How photos go through the network."""
+        if self._wanted is not None:
+            return self._wanted
+        from seesay.runtime.rounded import is_exact
+
+        try:
+            return INT8 if self.model.network.in_precision(INT8) is not None and is_exact() else FLOAT
+        except SeesayError:  # which is said when a photo needs the network
+            return FLOAT
 
     @property
     def vocabulary(self) -> "Tokenizer":

@@ -8,11 +8,17 @@ import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
 from seesay.system.reading import open_regular
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_FLOATS = {1: np.float32, 10: np.float16}
+"""Kinds of numbers, as ONNX counts them."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +51,41 @@ def read_graph_file(path: Path) -> GraphFile:
     Raises:
         SeesayError: It cannot be read, is truncated, or is no ONNX graph.
     """
+    data = _map(path)
     try:
-        with open_regular(path) as file:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
-    except OSError as error:
-        raise SeesayError(f"cannot read the graph {path}: {error.strerror or error}", hint="seesay export") from error
-    try:
-        return _read_model(memoryview(data))
+        return _read_model(data)
     except (IndexError, ValueError, UnicodeDecodeError) as error:
         raise SeesayError(f"the graph {path} is damaged or truncated: {error}", hint="seesay export") from error
+
+
+def _map(path: Path) -> memoryview:
+    try:
+        with open_regular(path) as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b"")
+    except OSError as error:
+        raise SeesayError(f"cannot read the graph {path}: {error.strerror or error}", hint="seesay export") from error
+
+
+def read_initializers(path: Path) -> dict[str, NDArray[Any]]:
+    """The numbers of a graph's own initialisers, in single or half precision, where they lie in the file.
+
+    Raises:
+        SeesayError: It cannot be read, is truncated, or is no ONNX graph.
+    """
+    found: dict[str, NDArray[Any]] = {}
+    data = _map(path)
+    try:
+        for field, value in _fields(data):
+            for inner, tensor in _fields(value) if field == 7 and isinstance(value, memoryview) else ():
+                if inner == 5 and isinstance(tensor, memoryview):
+                    parts = dict(_fields(tensor))
+                    name, stored = _read_tensor(tensor)
+                    kind, raw = _FLOATS.get(_number(parts.get(2, 0))), parts.get(9)
+                    if kind is not None and isinstance(raw, memoryview):
+                        found[name] = np.frombuffer(raw, kind).reshape(stored.shape)
+    except (IndexError, ValueError, UnicodeDecodeError) as error:
+        raise SeesayError(f"the graph {path} is damaged or truncated: {error}", hint="seesay export") from error
+    return found
 
 
 def _read_model(data: memoryview) -> GraphFile:

@@ -73,6 +73,15 @@ class Network:
         """The same with another number of threads."""
         return self if threads == self.threads else type(self)(self.folder, threads=threads)
 
+    def in_precision(self, precision: str) -> "Network | None":
+        """The same network with its numbers in another precision; None where it is not installed."""
+        own = self.about.get("precision", "fp32")
+        if precision == own:
+            return self
+        folder = find_network(f"{self.name.removesuffix(f'-{own}')}-{precision}", (self.folder.parent,))
+        is_there = (folder / "network.json").is_file()
+        return open_network(folder, digest=str(self.about["digest"]), threads=self.threads) if is_there else None
+
     def run(self, pixels: NDArray[np.uint8]) -> dict[str, Floats]:
         """`map` (n, h, w, C), `pooled` (n, D), and where the network has them `classes` and `lower`, of views."""
         session = self.session
@@ -96,9 +105,15 @@ class Network:
         """
         return self._compute(images, schemes)[0]
 
-    def features(self, images: Sequence[Image.Image], schemes: Sequence[str] = ()) -> ImageFeatures:
-        """Features of opened photos, rounded to half precision as they are in stores; one scheme at most."""
+    def features(self, images: Sequence[Image.Image], schemes: Sequence[str] = (), *, maps: bool = True) -> ImageFeatures:
+        """Features of opened photos, rounded to half precision as they are in stores; one scheme at most.
+
+        Args:
+            maps: Without them nothing but vectors and regions is kept.
+        """
         rows, beside = self._compute(images, schemes)
+        if not maps:
+            rows.pop("map", None)
         return replace(ImageFeatures.of(rows), classes=beside.get("classes"), lower=beside.get("lower"))
 
     def _compute(self, images: Sequence[Image.Image], schemes: Sequence[str]) -> tuple[Rows, dict[str, Floats | None]]:
@@ -107,14 +122,13 @@ class Network:
         n, n_views = len(views), len(views[0])
         given = self.run(np.concatenate(views))
         maps, classes = given["map"], given.get("classes")
-        rows = {"pooled": given["pooled"].reshape(n, n_views, -1).mean(1).astype(np.float16)}
-        logits = None if classes is None else classes.reshape(n, n_views, -1).mean(1)
+        rows = {"pooled": _mean(given["pooled"], n).astype(np.float16)}
+        logits = None if classes is None else _mean(classes, n)
         if self.crop == "ten-crop":
             return rows, {"classes": logits}
-        by_view = maps.reshape(n, n_views, *maps.shape[1:])
         if self.crop == "mirror":
-            by_view = np.stack([by_view[:, 0], by_view[:, 1, :, ::-1]], 1)
-        rows["map"] = by_view.mean(1).astype(np.float16)
+            maps = np.stack([maps[::2], maps[1::2, :, ::-1]], 1).reshape(maps.shape)
+        rows["map"] = _mean(maps, n).astype(np.float16)
         rows |= {scheme: pool_map(rows["map"], scheme) for scheme in schemes}
         return rows, {"classes": logits, "lower": given.get("lower") if n_views == 1 else None}
 
@@ -148,6 +162,10 @@ class HalvedNetwork(Network):
                 f"{self.folder} was written for {weights} {str(self.about.get('digest'))[:12]}, there is {found[:12]}",
                 hint="seesay export WEIGHTS",
             )
+        return self.open_upper(graphs)
+
+    def open_upper(self, graphs: GraphFolder) -> Session:
+        """The graph of the upper half, of weights whose digest fits."""
         opened = graphs.open("upper")
         assert isinstance(opened, Session)
         return opened
@@ -167,6 +185,14 @@ class HalvedNetwork(Network):
         return {**given, **seen}
 
 
+def _mean(rows: Floats, n: int) -> Floats:
+    """Of what was made of all views, the mean over the views of each of n images."""
+    if len(rows) == n:
+        return rows
+    found: Floats = rows.reshape(n, -1, *rows.shape[1:]).mean(1)
+    return found
+
+
 def find_network(name: str, places: Sequence[Path]) -> Path:
     """The folder of an exported network: in one of `places`, or the package's."""
     found = (place / name for place in (*places, PACKAGED) if (place / name / "network.json").is_file())
@@ -174,9 +200,14 @@ def find_network(name: str, places: Sequence[Path]) -> Path:
 
 
 def open_network(folder: Path, *, digest: str = "", threads: int = 0) -> Network:
-    """An exported network, of one graph or of two."""
+    """An exported network, of one graph or of two, whose weights are stored in it or rounded from another's."""
     path = folder / "network.json"
-    kind = HalvedNetwork if path.is_file() and "upper" in read_object(path) else Network
+    about = read_object(path) if path.is_file() else {}
+    kind = HalvedNetwork if "upper" in about else Network
+    if "ranges" in about:
+        from seesay.runtime.rounded import RoundedHalves, RoundedNetwork
+
+        kind = RoundedHalves if "upper" in about else RoundedNetwork
     return kind(folder, digest=digest, threads=threads)
 
 
@@ -188,4 +219,7 @@ def _open_once(path: Path, changed: int, size: int, threads: int) -> Session:
 
 def release_graphs() -> None:
     """Let go of graphs that no network holds open: after many photos they keep the memory of as many threads."""
+    from seesay.runtime.rounded import release
+
     _open_once.cache_clear()
+    release()

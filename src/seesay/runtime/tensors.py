@@ -66,3 +66,14 @@ def map_tensor(path: Path, place: Place) -> NDArray[Any]:
     if place.shape:
         return np.memmap(path, place.dtype, "r", place.offset, place.shape)
     return np.fromfile(path, place.dtype, 1, offset=place.offset).reshape(())
+
+
+def read_tensors(path: Path, start: str = "") -> dict[str, NDArray[Any]]:
+    """All tensors of a file whose names start so, read by the system where they are looked at."""
+    places = read_places(path)
+    whole = np.memmap(path, np.uint8, "r")
+    return {
+        name: whole[place.offset : place.offset + place.length].view(np.ndarray).view(place.dtype).reshape(place.shape)
+        for name, place in places.items()
+        if name.startswith(start)
+    }

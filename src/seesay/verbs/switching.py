@@ -11,7 +11,6 @@ from seesay.errors import SeesayError
 from seesay.library.indexing.beside import current_index, index_name, index_place, indexes, use_index
 from seesay.library.indexing.places import holds_library, library_base, open_store
 from seesay.library.library import Library
-from seesay.library.stages import Cascade
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -78,7 +77,7 @@ def use_model(model: str | Path, library: Path | str | None = None) -> Switched:
     with Library(place, model=model) as opened:
         _prepare(opened, folders)
         missing = digests - set(opened.store.digests())
-        cascade = Cascade(own.model)
+        cascade = opened.cascade
         n_numbers = own.dim + sum(stage.fingerprint.dim for stage in cascade.stages)
     use_index(base, name)  # last: killed before, the library is as it was
     return Switched(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seesay.cli.messages import complain, describe
-from seesay.cli.options import AsJson, PathOrAddress, Place, Ray, Workers
+from seesay.cli.options import AsJson, PathOrAddress, Place, Precision, Ray, Workers
 from seesay.cli.progress import progress_when_needed
 from seesay.system.names import printable
 from seesay.system.remote import as_path, as_url
@@ -32,6 +32,7 @@ def index(
     model: Annotated[
         str | None, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights, for a library that is still empty.")
     ] = None,
+    precision: Precision = None,
     library: Place = None,
     as_json: AsJson = False,
 ) -> None:
@@ -49,7 +50,7 @@ def index(
     from seesay.errors import SeesayError
     from seesay.library.library import Library
 
-    with Library(library, model=model) as opened:
+    with Library(library, model=model, precision=precision) as opened:
         wanted = folders or [folder.path for folder in opened.folders()]
         if not wanted:
             raise SeesayError("the library has no folders yet", hint="seesay index ~/Pictures")

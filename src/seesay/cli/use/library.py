@@ -239,6 +239,10 @@ def rebuild(
             "--model", "-m", metavar="WEIGHTS", help="Weights. Default: those that the library was made with."
         ),
     ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(metavar="float|int8", help="Precision of the network. Default: that of the library."),
+    ] = None,
     workers: Workers = 0,
     library: Place = None,
 ) -> None:
@@ -263,7 +267,7 @@ def rebuild(
     if isinstance(place, Path) and (kept := recover(place)):
         typer.echo(f"seesay: the damaged library is kept as {kept}", err=True)
     failed = False
-    with Library(library, model=model) as opened:
+    with Library(library, model=model, precision=precision) as opened:
         with progress_when_needed("encoding again", quiet=False) as on_progress:
             reports = opened.rebuild(folders, workers=workers, on_progress=on_progress)
         for folder, done in reports.items():

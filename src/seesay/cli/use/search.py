@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seesay.cli.messages import complain, describe, warn
-from seesay.cli.options import AsJson, Exact, Overwrite, PathOrAddress, Place
+from seesay.cli.options import AsJson, Exact, Overwrite, PathOrAddress, Place, Precision
 from seesay.cli.pictures import require_drawable
 from seesay.cli.progress import progress_when_needed
 from seesay.system import ranges
@@ -81,6 +81,7 @@ def search(
     paths0: Annotated[
         bool, typer.Option("--paths0", help="Print only the paths, each followed by NUL, for xargs -0.")
     ] = False,
+    precision: Precision = None,
     library: Place = None,
     as_json: AsJson = False,
 ) -> None:
@@ -112,7 +113,7 @@ def search(
         require_drawable(output, *folders, *(like or ()), overwrite=overwrite)
     if regions:
         _refuse_beside_regions({"--like": like, "--plus": plus, "--minus": minus})
-    with Library(library) as opened:
+    with Library(library, precision=precision) as opened:
         if refresh:
             _refresh(opened, folders, quiet=as_json or paths0)
         warn(unused_stages(opened))

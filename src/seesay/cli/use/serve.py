@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from seesay.cli.options import PathOrAddress, Place
+from seesay.cli.options import PathOrAddress, Place, Precision
 from seesay.system import ranges
 from seesay.system.remote import as_path
 
@@ -46,6 +46,7 @@ def serve(
         typer.Option("--captioner", metavar="WEIGHTS", help="Weights that write captions. Default: mrnn."),
     ] = None,
     browse: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    precision: Precision = None,
     library: Place = None,
 ) -> None:  # fmt: skip
     """Serve the library as a web page: search as you type, and see why a photo was found. Ctrl-C ends it.
@@ -83,5 +84,5 @@ def serve(
 
             webbrowser.open(address)
 
-    with Library(library) as opened:
+    with Library(library, precision=precision) as opened:
         run(opened, access, port, folders=paths, every=every, captioner=captioner, on_ready=on_ready)

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay.catalogue.weights import UPPER, weights_digest
+from seesay.errors import SeesayError
 from seesay.library.ranking.encoding import no_single_vector
 from seesay.library.types import Fingerprint, Tags, Vector
-from seesay.library.weights import LibraryWeights
+from seesay.library.weights import INT8, LibraryWeights
 from seesay.library.zero_shot import read_class_tags, tag_probabilities
 
 if TYPE_CHECKING:
@@ -66,7 +67,20 @@ class WeightsPhotoModel(LibraryWeights):
 
     @cached_property
     def _network(self) -> "Network":
-        return self.model.network
+        whole = self.model.network
+        if self.precision != INT8:
+            return whole
+        from seesay.runtime.rounded import is_exact
+
+        rounded = whole.in_precision(INT8)
+        if rounded is None:
+            raise SeesayError(f"the network of {self.name} is not installed in 8 bits", hint="--precision float")
+        if not is_exact():
+            raise SeesayError(
+                "this processor does not compute in 8 bits exactly, as the library's photos were encoded",
+                hint="seesay library rebuild --precision float",
+            )
+        return rounded
 
     @property
     def pixels(self) -> int:
@@ -91,9 +105,11 @@ class WeightsPhotoModel(LibraryWeights):
             self._network = whole
             release_graphs()
 
-    def features_of(self, images: "Sequence[Image.Image]", schemes: Sequence[str] | None = None) -> "ImageFeatures":
-        """The features of opened photos, with the means over the regions that this or other models look at."""
-        return self._network.features(images, self.model.schemes if schemes is None else schemes)
+    def features_of(self, images: "Sequence[Image.Image]", models: "Sequence[WeightsPhotoModel]" = ()) -> "ImageFeatures":
+        """The features of opened photos that this model looks at, or several that look through the same network."""
+        several = models or (self,)
+        schemes = {scheme: None for model in several for scheme in model.model.schemes}
+        return self._network.features(images, tuple(schemes), maps=any("map" in model.outputs for model in several))
 
     def sees_through(self, eye: LibraryWeights) -> bool:
         """Whether its network has the upper half of these weights, beside the one that they look through."""
@@ -152,7 +168,7 @@ def encode_all(
         read = {model.fingerprint.features for model in views}
         through = bool(views) and views[0].sees_through(first)
         if len(schemes) <= 1 and len(read) <= 1 and (through or read <= {first.fingerprint.features}):
-            features = (views[0] if through else first).features_of(images, tuple(schemes))
+            features = (views[0] if through else first).features_of(images, models)
             kept = {stage.stage: each.encode_features(features) for stage, each in zip(later, views, strict=True)}
             return *(first.encode_seen if through else first.encode_features)(features), kept
     return *first.encode_photos(images), {stage.stage: stage.encode_photos(images) for stage in later}
