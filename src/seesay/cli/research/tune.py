@@ -33,8 +33,8 @@ def tune(
             "--data",
             "-d",
             metavar="DATA",
-            help="Choose on the dev split of this collection. Repeatable for choice, ensemble, matching, tags and "
-            "vectors. "
+            help="Choose on the dev split of this collection. Repeatable for choice, ensemble, matching, "
+            "short, tags and vectors. "
             "Default: the data of the present table, else flickr8k.",
         ),
     ] = None,
@@ -89,6 +89,7 @@ def tune(
     \b
     Steps:
         vectors      weight of the second embedding of an eye, and of its hubness
+        short        how much hubness counts for with words and short phrases
         hubness      hubness correction of an embedding
         cascade      a later stage of search: its weight, and for how many photos
         calibration  from the scores of search to probabilities
