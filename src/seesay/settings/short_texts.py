@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.errors import SeesayError
 from seesay.system.tables import read_table
 from seesay.text.function_words import content_words
 
@@ -28,6 +29,10 @@ class ShortTexts:
     """
 
     shares: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not all(0 <= share <= 1 for share in self.shares):
+            raise SeesayError(f"short.shares is {list(self.shares)}", allowed="numbers from 0 to 1")
 
     def shares_of(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(n_texts,); a text without any content word counts as one of one word."""
