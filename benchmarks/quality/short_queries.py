@@ -5,7 +5,8 @@ the captions of the dev photos of three collections, by their words alone, and p
 many more show the thing, so the figures are low, and only their differences say something. Every way changes nothing
 but the vector of the query:
 
-* hubness × s: what the hubness of a photo counts for, as a share of what it counts for with sentences;
+* hubness × s: what the hubness of a photo counts for, as a share of what it counts for with sentences (what ships is
+  chosen by `seesay tune eye --only short`);
 * vse × s: what the embedding beside the eye's counts for, likewise;
 * templates: the mean of the vectors of the query and of sentences around it;
 * contrast a: the query plus a times its difference from the mean of the same thing in other colours or numbers.
@@ -164,7 +165,8 @@ def vector_of(
     if contrast and (others := others_of(query)):
         vector += contrast * (unit(query) - np.mean([unit(text) for text in others], axis=0))
     vector[int(model.config["dim"]) :] *= beside**0.5
-    return np.append(vector / np.linalg.norm(vector), hubness * texts[query][-1])
+    # What hubness counts for with sentences: the vectors of short texts have their chosen share of it already.
+    return np.append(vector / np.linalg.norm(vector), -hubness * float(model.config["hub_weight"]))
 
 
 def measure(said: Said, images: Floats, vector: Callable[[str, str], Floats]) -> dict[str, tuple[float, float]]:

@@ -241,10 +241,12 @@ def test_a_word_lights_up_where_it_is_by_mouse_and_by_keyboard(visit: Callable[.
 
 
 def test_another_sentence_can_be_asked_about(visit: Callable[..., Any]) -> None:
-    page = visit("?q=a+man")
+    page = visit("")
     open_photo(page, "photographer.jpg")
+    expect(page.locator("#why-title")).to_have_text("Ask about this photo")
     page.get_by_label("A sentence about this photo").fill("grass and a zorblax")
     page.get_by_role("button", name="Look", exact=True).click()
+    expect(page.locator("#why-title")).to_have_text("Why")
     page.locator("#words .word", has_text="grass").wait_for()
     expect(page.locator("#words .unknown")).to_have_text("zorblax")
 

@@ -85,6 +85,7 @@ def test_the_card_shows_every_table_with_where_it_was_chosen() -> None:
         "tags": {"weight": 0.35},
         "choice": {"temperature": 0.04},
         "vectors": {"beside_weight": 0.4, "hub_weight": 0.9},
+        "short": {"shares": [0.0, 1.0]},
         "presence": {"slope": 2.0},
         "confidence": {"slope": 3.0},
         "matching": {"matcher": "eye", "weight": 12.0},

@@ -30,3 +30,11 @@ def test_a_matcher_on_the_same_network_takes_the_features_as_they_are() -> None:
 def test_one_on_another_network_is_refused_by_name() -> None:
     with pytest.raises(SeesayError, match="vse cannot judge what mrnn has seen: it sees through another network"):
         Witness("vse", Model("mrnn"))
+
+
+def test_short_texts_keep_their_share_of_the_correction_for_hubness() -> None:
+    eye = Model("eye")
+    shares, whole = eye.about["short"]["shares"], eye.config["hub_weight"]
+    words = ["dog", "brown dog", "brown dog runs", "brown dog runs happily", "brown dog runs happily home"]
+    found = -eye.encode_texts(words)[:, -1] / whole
+    np.testing.assert_allclose(found, [*shares, *[1] * len(words)][: len(words)], rtol=1e-3)

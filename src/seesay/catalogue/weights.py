@@ -12,6 +12,7 @@ from seesay.catalogue.digests import digest_of
 from seesay.errors import SeesayError
 from seesay.settings.calibration import Calibration
 from seesay.settings.doubt import Doubt
+from seesay.settings.short_texts import ShortTexts
 from seesay.system.files import models_dir
 from seesay.system.reading import read_json
 
@@ -24,6 +25,7 @@ ENSEMBLE = "ensemble"
 STEPS = {
     "prune": "pruned",
     "vectors": "vectors",
+    "short": "short",
     "hubness": "hubness",
     "cascade": "cascade",
     "calibration": "calibration",
@@ -244,3 +246,9 @@ def doubt_of(weights: Weights | None, section: str) -> Doubt | None:
     """How sure weights may be of their answers: the table `confidence` or `presence`; None where there is none."""
     table = tuned_table(weights, section) if weights else None
     return Doubt.from_table(table, str(weights.folder / "config.json"), section) if weights and table else None
+
+
+def short_texts_of(weights: Weights | None) -> ShortTexts | None:
+    """How much hubness counts for with short texts; None where it counts whole with all of them."""
+    table = tuned_table(weights, "short") if weights else None
+    return ShortTexts.from_table(table, str(weights.folder / "config.json")) if weights and table else None

@@ -13,6 +13,7 @@ Two embeddings of which one sees through a network of ImageNet's classes and rea
 `beside` the vector is this model's and that of a joint embedding (`vse`) side by side, so that its cosine is the
 weighted mean of both. Both look through the same lower half: a photo passes it once. With a bank of sentences a photo's
 vector has one more number, its hubness, and a sentence's what that counts for: their product is the corrected score.
+For words and short phrases it counts for less (`seesay.settings.short_texts`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seesay.catalogue.weights import UPPER, short_texts_of, weights_digest
 from seesay.errors import SeesayError
 from seesay.images.activations import Lower, load_lower
 from seesay.images.backbones import find_network
@@ -41,6 +43,7 @@ from seesay.models.registry import register_model
 from seesay.models.starting import find_start, fit_tensors, read_data, read_family
 from seesay.models.vse import VSE
 from seesay.settings.eye_ear import EyeEarConfig as EyeEarConfig
+from seesay.settings.short_texts import ShortTexts
 from seesay.text.subwords import LONGEST, Subwords
 from seesay.text.tokenizer import Tokenizer
 
@@ -59,7 +62,7 @@ class EyeEar(Matcher):
     learning_task = "eye-ear"
     stage = "first"
     graph_kinds = ("upper", "pooled", "texts", "score")
-    tuning = ("vectors",)
+    tuning = ("vectors", "short")
     starting_point = (
         "Its sentence encoder started from all-MiniLM-L6-v2 (Apache-2.0), which had learned from a billion pairs of "
         "sentences. Among them are captions of Flickr30K and COCO, those of Flickr8K's test photos with them: "
@@ -169,6 +172,16 @@ class EyeEar(Matcher):
     def view_dim_for(cls, config: EyeEarConfig) -> int:
         return config.dim + (config.beside_dim if config.beside else 0) + bool(config.n_bank)
 
+    @property
+    def pooled_spec(self) -> FeatureSpec | None:
+        """The network whose vectors `encode_pooled` takes; None where this eye is not the one that others look through.
+
+        Its features lie in the cache as soon as another model has been learned on it or measured.
+        """
+        spec = FeatureSpec("eye-imagenet" if self.beside else "eye", self.feature_spec.size, self.feature_spec.crop)
+        own = weights_digest(self.weights.folder, UPPER) if self.weights else ""
+        return spec if spec.digest == own else None
+
     @cached_property
     def _lower(self) -> Lower:
         return load_lower(self.feature_spec)
@@ -241,7 +254,14 @@ class EyeEar(Matcher):
         ])[torch.tensor(order).argsort()]  # fmt: skip
         own = self.embed_texts(pooled)
         both = own if self.beside is None else self.stand_beside(own, self.beside.encode_texts(sentences))
-        return self._correct(both)
+        texts = self._correct(both)
+        if self._short is not None and self.bank is not None:
+            texts[:, -1] *= torch.from_numpy(self._short.shares_of(sentences))
+        return texts
+
+    @cached_property
+    def _short(self) -> ShortTexts | None:
+        return short_texts_of(self.weights)
 
     def _correct(self, texts: Tensor) -> Tensor:
         """Sentences with what the hubness of a photo counts for."""

@@ -8,6 +8,20 @@ from seesay.images.arrays import Floats
 from seesay.runtime.folder import Opened
 from seesay.runtime.protocol import Texts
 
+_N_IMAGES, _N_TEXTS = 64, 32  # of a block of pairs
+_MEMORY = 64 << 20  # bytes of the logits of a block, where a word's score is a sum over the vocabulary
+
+
+def block_size(images: Floats, texts: Any, n_words: int) -> tuple[int, int]:
+    """Images and sentences that are compared at once; those that are single vectors all together.
+
+    Args:
+        n_words: In the vocabulary of a model that gives every word a probability; else 0.
+    """
+    if not isinstance(texts, Texts):
+        return max(1, len(images)), max(1, len(texts))
+    return (max(1, _MEMORY // (4 * n_words)), 1) if n_words else (_N_IMAGES, _N_TEXTS)
+
 
 def score_in_blocks(session: Opened, images: Floats, texts: Any, n_images: int, n_texts: int) -> Floats:
     """The scores of all pairs, (len(images), len(texts)); sentences of like length are read together."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.catalogue.weights import short_texts_of
 from seesay.errors import SeesayError
 from seesay.images.arrays import LOWER, OUTPUTS, Boxes, Floats, ImageFeatures, Looked, Saliency
-from seesay.runtime.blocks import score_in_blocks
+from seesay.runtime.blocks import block_size, score_in_blocks
 from seesay.runtime.folder import GraphFolder
 from seesay.runtime.protocol import State, Texts
 from seesay.text.tokenizer import Tokenizer, pad_rows
@@ -19,13 +20,12 @@ from seesay.text.tokens import LONGEST
 if TYPE_CHECKING:  # opening images needs packages that a query does without
     from seesay.runtime.network import Network
     from seesay.runtime.trees import TreeReader
+    from seesay.settings.short_texts import ShortTexts
     from seesay.text.trees import Tree
     from seesay.text.vocabulary import Vocabulary
 
 GRAPH_OF = {"marginal": "score", "mean-image": "score-mean-image", "none": "likelihood"}
 """How a captioner's scores are normalised → the graph that does."""
-_N_IMAGES, _N_TEXTS = 64, 32  # of a block of pairs
-_MEMORY = 64 << 20  # bytes of the logits of a block, where a word's score is a sum over the vocabulary
 
 
 class Model:
@@ -194,8 +194,14 @@ class Model:
             read = self._trees.encode_texts(sentences or [""])
             return read if sentences else read[:0]
         found = self.graphs.open("texts")(self.text_inputs(sentences or [""]))
-        encoded = found[0] if len(found) == 1 else Texts(*found)
+        encoded: Any = found[0] if len(found) == 1 else Texts(*found)
+        if self._short:
+            encoded[:, -1] *= self._short.shares_of(sentences or [""])
         return encoded if sentences else encoded[:0]
+
+    @cached_property
+    def _short(self) -> "ShortTexts | None":
+        return short_texts_of(self.weights)
 
     def encode_phrases(self, phrases: Sequence[str]) -> Floats:
         """One vector for each phrase, read alone: (n, D)."""
@@ -237,8 +243,8 @@ class Model:
         return self._score(images, texts, "look" if self.can("look") else GRAPH_OF[normalise])
 
     def _score(self, images: Floats, texts: Any, graph: str) -> Floats:
-        block = self._block() if isinstance(texts, Texts) else (max(1, len(images)), max(1, len(texts)))
-        return score_in_blocks(self.graphs.open(graph), images, texts, *block)
+        words = len(self.vocabulary) if self.can("step") else 0
+        return score_in_blocks(self.graphs.open(graph), images, texts, *block_size(images, texts, words))
 
     def score_views(self, views: Floats, sentences: Sequence[str]) -> Floats:
         """How well each sentence fits each image whose view (n, N, D) is given: (n_images, n_texts).
@@ -251,12 +257,6 @@ class Model:
         graphs = ("score-views", "score-mean-image", "look", "score")
         given = np.ascontiguousarray(images, np.float32)
         return self._score(given, texts, next(filter(self.can, graphs), "score"))
-
-    def _block(self) -> tuple[int, int]:
-        """Images and sentences that are compared at once."""
-        if "step" not in self.graphs.names:
-            return _N_IMAGES, _N_TEXTS
-        return max(1, _MEMORY // (4 * len(self.vocabulary))), 1
 
     def embed(self, features: ImageFeatures, sentences: Sequence[str]) -> tuple[Floats, Floats]:
         """One vector for each image and one for each sentence, the more alike the better they fit: (n, D), (m, D)."""

@@ -7,7 +7,15 @@ import torch
 
 from seesay.data.collection import Collection, Item
 from seesay.layers.hub_bank import HubBank
-from seesay.training.finishing.vectors import Dev, choose_correction, choose_weight, draw_bank
+from seesay.training.finishing.vectors import (
+    Dev,
+    ShortScores,
+    choose_correction,
+    choose_shares,
+    choose_weight,
+    draw_bank,
+    short_queries,
+)
 
 
 def unit(rng: np.random.Generator, n: int, dim: int) -> torch.Tensor:
@@ -67,3 +75,37 @@ def test_bank_gives_the_inverted_softmax() -> None:
     bank.fill(sentences)
     wanted = 0.05 * ((photos @ sentences.T / 0.05).exp().mean(1)).log()
     torch.testing.assert_close(bank(photos), wanted, rtol=1e-4, atol=1e-5)
+
+
+def short_scores(name: str, n_words: int, hub_fits: bool) -> ShortScores:
+    """Ten photos of which one is a hub that every query is nearest to, and which fits them or does not."""
+    plain = np.zeros((10, 4), np.float32)
+    plain[0], plain[1] = 0.6, 0.5
+    correction = np.zeros((10, 4), np.float32)
+    correction[0] = -0.3
+    fits = np.zeros((10, 4), bool)
+    fits[0 if hub_fits else 1] = True
+    return ShortScores(name, plain, correction, np.full(4, n_words), fits)
+
+
+def test_short_texts_keep_no_more_of_hubness_than_helps_each_collection() -> None:
+    hub, other = (ShortScores.precision(short_scores("a", 1, fits), 1, 1.0) for fits in (True, False))
+    assert (hub, other) == (50.0, 100.0)
+    found, table = choose_shares([short_scores("a", 1, True), short_scores("b", 1, True)])
+    assert found.shares == (0.25, 1.0, 1.0)  # of equally good shares the largest
+    assert table["1"]["0.0"] == {"a": 100.0, "b": 100.0}
+    assert choose_shares([short_scores("a", 1, True), short_scores("b", 1, False)])[0].shares == (1.0, 1.0, 1.0)
+
+
+def test_fewer_words_have_no_larger_share_than_more() -> None:
+    found, _ = choose_shares([short_scores("a", 3, True), short_scores("b", 1, False)])
+    assert found.shares == (0.25, 0.25, 0.25)
+
+
+def test_short_queries_are_phrases_of_several_photos_and_short_sentences() -> None:
+    told = [("A dog is in the snow .",), ("The dog is on a red couch .",), ("Two very large cats sleep there",)]
+    items = [Item(f"{place}.jpg", None, own, split="dev") for place, own in enumerate(told)]
+    queries = short_queries(Collection("a", Path(), "table", tuple(items)))
+    assert queries["dog"] == [0, 1]
+    assert queries["A dog is in the snow ."] == [0]
+    assert not {"snow", "red couch"} & set(queries)  # of one photo only

@@ -47,4 +47,18 @@ def short_queries() -> str:
     return dated(table(header, rows), found, "python -m benchmarks.quality.short_queries")
 
 
-TABLES = (gallery, gallery_photos, short_queries)
+def short_texts() -> str:
+    """Average precision of short texts by how many words they have, and by how much hubness counts for."""
+    found = result("short_texts")["steps"][0]
+    figures = found["figures"]["average precision by words and share"]
+    rows: list[list[object]] = []
+    for (words, by_share), chosen in zip(sorted(figures.items()), found["table"]["shares"], strict=True):
+        for share, by_name in by_share.items():
+            mark = "**" if float(share) == chosen else ""
+            rows.append([words, f"{mark}{share}{mark}", *(f"{own:.1f}" for own in by_name.values())])
+    names = next(iter(next(iter(figures.values())).values()))
+    header = ["content words", "share of hubness", *(f"{name}/{found['split']}" for name in names)]
+    return f"{table(header, rows)}\n\nThe shares in bold ship. Chosen by `seesay tune eye --only short`.\n"
+
+
+TABLES = (gallery, gallery_photos, short_queries, short_texts)

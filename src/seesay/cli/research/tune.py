@@ -33,8 +33,8 @@ def tune(
             "--data",
             "-d",
             metavar="DATA",
-            help="Choose on the dev split of this collection. Repeatable for choice, ensemble, matching, tags and "
-            "vectors. "
+            help="Choose on the dev split of this collection. Repeatable for choice, ensemble, matching, "
+            "short, tags and vectors. "
             "Default: the data of the present table, else flickr8k.",
         ),
     ] = None,
@@ -89,6 +89,7 @@ def tune(
     \b
     Steps:
         vectors      weights of an eye's second embedding and of its hubness correction
+        short        how much the hubness correction counts for words and short phrases
         hubness      hubness correction of an embedding
         cascade      weight of a later stage of search, and how many photos it reranks
         calibration  the curve from search scores to probabilities

@@ -17,6 +17,7 @@ from seesay.scoring import encode_all, score_all
 from seesay.training.finishing import choice, vectors
 from seesay.training.finishing.hubness import choose_hubness
 from seesay.training.finishing.requests import JOINED, Proposal, Request
+from seesay.training.finishing.scores import encode_photos
 
 SPLIT = "dev"
 BESIDE = "vse"
@@ -73,6 +74,21 @@ def propose_vectors(weights: Weights, request: Request) -> Proposal:
     same = model.bank is not None and table == {key: getattr(model.config, key) for key in table}
     save_made = None if same else partial(_save_again, model=made, about=weights.about)
     return Proposal("vectors", table, names, (made.config.beside,), figures, save_made)
+
+
+def propose_short(weights: Weights, request: Request) -> Proposal:
+    collections = request.collections(weights, "short", ("flickr8k", "coco-all", "iapr"))
+    model = load(weights.folder)
+    assert isinstance(model, EyeEar)
+    devs = []
+    for collection in collections:
+        dev = collection.split(SPLIT).with_images()
+        queries = vectors.short_queries(dev)
+        devs.append(vectors.score_short(model, collection.name, encode_photos(model, dev), queries))
+        request.tell(f"{len(queries):,} short queries of {collection.name}")
+    found, figures = vectors.choose_shares(devs)
+    names = JOINED.join(collection.name for collection in collections)
+    return Proposal("short", found.to_table(), names, figures={"average precision by words and share": figures})
 
 
 def _save_again(folder: Path, model: Matcher, about: Mapping[str, Any]) -> None:

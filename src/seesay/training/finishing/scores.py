@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from seesay.catalogue.weights import find, tuned_table
 from seesay.data.collection import Collection
 from seesay.images.extraction import features_of
 from seesay.models.base import Matcher
+from seesay.models.eye_ear import EyeEar
 from seesay.models.pretrained import load
 from seesay.settings.blend import Blend
 from seesay.settings.tags import TagSettings
@@ -29,8 +31,7 @@ def score_texts(
         among: (n_texts, k) the photos that a sentence is scored with, and the only ones whose scores count; the others
             have 0. A later stage of search sees no more than these, and a captioner's scores take their time.
     """
-    features = features_of(photos.images, model.feature_spec, model.outputs).rows(range(len(photos)))
-    images = model.encode_images(features)
+    images = encode_photos(model, photos)
     options = model.stage_options
     scores = np.zeros((len(texts), len(images)), np.float32)
     for start in range(0, len(texts), at_once):
@@ -42,6 +43,21 @@ def score_texts(
             found = model.score(images[torch.from_numpy(near)], encoded[place : place + 1], **options)
             scores[start + place, near] = found[:, 0].numpy()
     return scores
+
+
+@torch.inference_mode()
+def encode_photos(model: Matcher, photos: Collection) -> Tensor:
+    """What a model keeps of photos: (n_photos, …)."""
+    seen = _seen_by_others(model, photos)
+    if seen is not None and isinstance(model, EyeEar):
+        return model.encode_pooled(seen)
+    return model.encode_images(features_of(photos.images, model.feature_spec, model.outputs).rows(range(len(photos))))
+
+
+def _seen_by_others(model: Matcher, photos: Collection) -> Tensor | None:
+    """Vectors of photos by the network that other models see through, where a model can take these for its own."""
+    spec = model.pooled_spec if isinstance(model, EyeEar) else None
+    return features_of(photos.images, spec, ("pooled",)).rows(range(len(photos))).pooled if spec else None
 
 
 def score_pairs(
@@ -80,7 +96,11 @@ def tag_gains(model: Matcher, photos: Collection, texts: Sequence[str], words: Q
     classifier = model.feature_spec.load_backbone().classifier
     if classifier is None or not any(clues):
         return gains
-    pooled = features_of(photos.images, model.feature_spec, ("pooled",)).rows(range(len(photos))).pooled
+    seen = _seen_by_others(model, photos)
+    if seen is None:
+        pooled = features_of(photos.images, model.feature_spec, ("pooled",)).rows(range(len(photos))).pooled
+    else:
+        pooled = seen[:, -int(classifier.in_features) :]  # behind the eye's own stands that of ImageNet's network
     tags = [words.likeliest_tags(row) for row in classifier(pooled).softmax(1).numpy()]
     for row, own in enumerate(clues):
         if own:

@@ -24,7 +24,14 @@ from seesay.models.registry import family_class
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
 from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, matching, tags
-from seesay.training.finishing.embeddings import SPLIT, examples_of, propose_choice, propose_hubness, propose_vectors
+from seesay.training.finishing.embeddings import (
+    SPLIT,
+    examples_of,
+    propose_choice,
+    propose_hubness,
+    propose_short,
+    propose_vectors,
+)
 from seesay.training.finishing.ensemble import choose_weights_on
 from seesay.training.finishing.requests import JOINED, Proposal, Request
 from seesay.training.finishing.scores import Scores, best, read_blend, score_pairs, score_stages, score_texts, tag_gains
@@ -251,6 +258,7 @@ def propose_ensemble(weights: Weights, request: Request) -> Proposal:
 
 PROPOSERS: dict[str, Callable[[Weights, Request], Proposal]] = {
     "vectors": propose_vectors,
+    "short": propose_short,
     "hubness": propose_hubness,
     "cascade": propose_cascade,
     "calibration": propose_calibration,

@@ -62,7 +62,14 @@ export class Viewer {
     for (const id of ["captions", "tags"]) $(id).hidden = true;
     for (const id of ["photo-name", "verdict", "word-note"]) $(id).textContent = "";
     $("sentence").value = "";
+    this.title("Ask about this photo", "A sentence, such as: a dog in the snow");
     this.choose(null);
+  }
+
+  // There is a reason to show once a sentence was asked about.
+  title(text, example) {
+    $("why-title").textContent = text;
+    $("sentence").placeholder = example;
   }
 
   leave() {
@@ -130,6 +137,7 @@ export class Viewer {
     const { signal } = this.asked;
     this.held = null;
     this.rest();
+    this.title("Why", "Ask about another sentence");
     $("words").replaceChildren(...sentence.split(/\s+/).map((text) => element("span", { className: "still" }, `${text} `)));
     $("verdict").textContent = ""; // that of another sentence
     $("word-note").textContent = "Looking …";
