@@ -129,7 +129,8 @@ def find_regions(
         SeesayError: A phrase has no words, there are no photos, or the weights find no regions.
 
     Example:
-        >>> seesay.find_regions("a red cup", "~/Pictures")["a red cup"][0].box  # doctest: +SKIP
+        >>> cups = seesay.find_regions("a red cup", "~/Pictures")["a red cup"]  # doctest: +SKIP
+        >>> cups[0].box  # doctest: +SKIP
         (0.25, 0.5, 0.5, 0.75)
     """
     asked = [phrases] if isinstance(phrases, str) else list(phrases)

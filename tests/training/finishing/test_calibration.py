@@ -76,6 +76,12 @@ def test_pairs_that_all_or_none_fit_teach_nothing(fits: list[bool]) -> None:
         fit_calibration([0.1, 0.9][: len(fits)], fits, [1, 1][: len(fits)])
 
 
+def test_pairs_of_which_more_fit_than_are_mentioned_are_too_few() -> None:
+    with pytest.raises(SeesayError, match="50% of 4 pairs fit: too few pairs") as refused:
+        fit_calibration([0.1, 0.2, 0.3, 0.4], [True, False, True, False], [1] * 4, ceilings=(1.0,), mentioned=0.5)
+    assert "more dev photos" in str(refused.value.hint)
+
+
 def test_a_step_is_no_curve() -> None:
     with pytest.raises(SeesayError, match="wholly apart"):
         fit_calibration([0.1, 0.2, 0.8, 0.9], [False, False, True, True], [1, 1, 1, 1])
