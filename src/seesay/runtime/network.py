@@ -105,7 +105,9 @@ class Network:
         """
         return self._compute(images, schemes)[0]
 
-    def features(self, images: Sequence[Image.Image], schemes: Sequence[str] = (), *, maps: bool = True) -> ImageFeatures:
+    def features(
+        self, images: Sequence[Image.Image], schemes: Sequence[str] = (), *, maps: bool = True
+    ) -> ImageFeatures:
         """Features of opened photos, rounded to half precision as they are in stores; one scheme at most.
 
         Args:

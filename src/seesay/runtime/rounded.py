@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.catalogue.weights import PACKAGED, UPPER
+from seesay.catalogue.weights import UPPER
 from seesay.errors import SeesayError
 from seesay.runtime.folder import HALF, MODEL, WEIGHTS, GraphFolder, Session, inside, open_session, read_json
 from seesay.runtime.graph_file import read_initializers
@@ -20,7 +20,6 @@ from seesay.runtime.network import HalvedNetwork, Network, find_network
 from seesay.runtime.tensors import read_tensors
 from seesay.system.digests import digest_file
 
-INT8 = "int8"
 RANGES = "ranges.safetensors"
 ELSEWHERE = "rounded"
 """Where the graph says that its weights are: nowhere, they are computed."""
@@ -81,7 +80,9 @@ def _keep_sums(whole: Floats, rounded: Floats) -> Floats:
     return found
 
 
-def round_graph(folder: Path, about: Mapping[str, Any], file: str, weights: Mapping[str, Floats]) -> tuple[Path, Arrays]:
+def round_graph(
+    folder: Path, about: Mapping[str, Any], file: str, weights: Mapping[str, Floats]
+) -> tuple[Path, Arrays]:
     """The graph of a folder, and the initialisers that it has to be opened with.
 
     Args:
@@ -162,21 +163,6 @@ def _open_upper(folder: Path, source: Path, threads: int) -> Session:
 def _open(folder: Path, file: str, weights: Mapping[str, Floats], threads: int) -> Session:
     path, arrays = round_graph(folder, read_json(folder / "network.json"), file, weights)
     return open_session(path, threads, arrays)
-
-
-@lru_cache(maxsize=1)
-def is_exact() -> bool:
-    """Whether this processor adds products of 8 bits without losing any.
-
-    Some add pairs of them in 16 bits, where two large ones do not fit; those are no faster in 8 bits either.
-    """
-    probe = open_session(PACKAGED / "exact.onnx", 1)
-    (found,) = probe({"x": np.full((1, 64, 4, 4), 255, np.uint8)})
-    return bool((found == _PROBED).all())
-
-
-_PROBED = 200
-"""What the graph gives where nothing is lost: 64 products of 255 and 127, in steps of a 200th of that."""
 
 
 def release() -> None:
