@@ -157,7 +157,7 @@ def library_indexing() -> str:
 
 def library_queries() -> str:
     """What a person waits for: each row by the record of its own benchmark, beside rclip where both were timed."""
-    beside, warm, install = (result(name) for name in ("rclip", "warm", "install"))
+    beside, warm = result("rclip"), result("warm")
     index, query = beside["index"], beside["query"]
     width, height = beside["size"]
     rows: list[list[object]] = [
@@ -175,22 +175,25 @@ def library_queries() -> str:
         ]
         for row in warm["rows"]
     ]
-    rows += [
-        ["`pip install .` into an empty environment", f"{install['install_seconds']:.0f} s", "–", ""],
-        ["the environment on the disk", f"{install['megabytes']} MB", "–", ""],
-        ["`seesay demo`, the first time", f"{install['demo_seconds'][0]:.1f} s", "–", ""],
-    ]
-    commands = {
-        "python -m benchmarks.speed.rclip": beside,
-        "python -m benchmarks.speed.warm": warm,
-        "python -m benchmarks.speed.install": install,
-    }
+    commands = {"python -m benchmarks.speed.rclip": beside, "python -m benchmarks.speed.warm": warm}
+    if (RESULTS / "install.json").is_file():  # which takes a package index, and is not recorded everywhere
+        install = result("install")
+        commands["python -m benchmarks.speed.install"] = install
+        rows += _installing(install)
     told = ", ".join(f"`{command}` ({found['date'][:10]})" for command, found in commands.items())
     note = (
         f"On {beside['cores']} cores; rclip {beside['rclip']}, which have its size. The vectors of further searches "
         f"are random, and their results those of the exact product. Measured by {told}."
     )
     return table(["", "seesay", "rclip", "times as fast"], rows) + f"\n{note}\n"
+
+
+def _installing(install: dict[str, Any]) -> list[list[object]]:
+    return [
+        ["`pip install .` into an empty environment", f"{install['install_seconds']:.0f} s", "–", ""],
+        ["that environment on the disk", f"{install['megabytes']} MB", "–", ""],
+        ["`seesay demo`, the first time", f"{install['demo_seconds'][0]:.1f} s", "–", ""],
+    ]
 
 
 def _seconds(row: dict[str, Any]) -> list[str]:
