@@ -205,7 +205,7 @@ def rounding() -> str:
     found = result("rounding")
     rows: list[list[object]] = [
         [
-            row["data"],
+            f"{row['data']}, {row['photos']:,}",
             f"{row['dev_sum_fp16']:.1f}",
             f"{row['dev_sum_int8']:.1f}",
             f"{row['cosine_of_vectors']['mean']:.4f}",
