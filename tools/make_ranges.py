@@ -8,7 +8,6 @@ training part. `python -m benchmarks.quality.rounding` measures on dev photos wh
 
 import argparse
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,10 @@ from seesay.catalogue.weights import PACKAGED
 from seesay.export.rounding import N_FLOAT, Rounding, measure
 from seesay.images.io import open_image
 from seesay.images.views import preprocess
+from seesay.runtime.exact import INT8
 from seesay.runtime.matching import Model
 from seesay.runtime.network import HalvedNetwork
-from seesay.runtime.rounded import INT8, RANGES
+from seesay.runtime.rounded import RANGES
 from seesay.system.digests import digest_file
 
 COLLECTIONS = ("flickr8k", "coco", "iapr")
@@ -44,7 +44,9 @@ def main() -> None:
     about = {**start, "precision": INT8, "rounds": lower.folder.name, "measured": measured}
     write(onnx.load(str(lower.folder / "network.onnx")), [{"pixels": view} for view in views], name, about, N_FLOAT)
     eye = PACKAGED / str(both.about["upper"])
-    start = {key: both.about[key] for key in ("backbone", "size", "crop", "weights", "digest", "opset", "upper", "both")}
+    start = {
+        key: both.about[key] for key in ("backbone", "size", "crop", "weights", "digest", "opset", "upper", "both")
+    }
     about = {**start, "precision": INT8, "lower": f"{name}-{INT8}", "measured": measured}
     given = [{"lower": lower.run(view)["lower"]} for view in views]
     write(onnx.load(str(eye / "upper.onnx")), given, both.name.removesuffix("-fp16"), about, 0)
@@ -76,7 +78,7 @@ def write(model: onnx.ModelProto, inputs: Any, name: str, about: dict[str, Any],
 
 
 def probe() -> onnx.ModelProto:
-    """A graph that shows whether a processor adds products of 8 bits exactly (`seesay.runtime.rounded.is_exact`)."""
+    """A graph that shows whether a processor adds products of 8 bits exactly (`seesay.runtime.exact.is_exact`)."""
     n, most = 64, 64 * 255 * 127
     numbers: dict[str, Any] = {
         "one": np.float32(1), "zero": np.uint8(0), "w": np.full((16, n, 1, 1), 127, np.int8),

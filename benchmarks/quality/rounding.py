@@ -52,7 +52,9 @@ def measure(name: str, n: int, eye: Model, stage: Model, networks: tuple[Network
     items = data.load(name).split("dev").with_images().items[:n]
     sentences = [sentence for item in items for sentence in item.sentences]
     owners = np.array([place for place, item in enumerate(items) for _ in item.sentences])
-    texts = np.concatenate([eye.encode_texts(sentences[start : start + 100]) for start in range(0, len(sentences), 100)])
+    texts = np.concatenate(
+        [eye.encode_texts(sentences[start : start + 100]) for start in range(0, len(sentences), 100)]
+    )
     seen: tuple[list[ImageFeatures], list[ImageFeatures]] = ([], [])
     views: tuple[list[Floats], list[Floats]] = ([], [])
     taken: tuple[list[float], list[float]] = ([], [])

@@ -40,6 +40,7 @@ from seesay.images.io import open_image
 from seesay.images.views import preprocess
 from seesay.library.library import Library
 from seesay.library.types import Batch, Content, File, Folder
+from seesay.runtime.exact import is_exact
 from seesay.runtime.matching import Model
 
 N_VIEWS = {"regions": 20, "captions": 1}
@@ -97,7 +98,8 @@ def measure_index(place: Path, n_photos: int, rounds: int) -> list[dict[str, Any
 
 def _index_rates(place: Path, folder: Path, rounds: int) -> dict[str, Any]:
     workers = len(os.sched_getaffinity(0))
-    whole = Model("vse", threads=workers).network
+    stored = Model("dvsa", threads=workers).network
+    whole = (stored.in_precision("int8") if is_exact() else None) or stored  # as libraries are made
     single = whole.with_threads(1)
     files = sorted(folder.iterdir())
     pixels = [preprocess(open_image(path), whole.size, whole.crop) for path in files]

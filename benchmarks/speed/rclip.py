@@ -6,7 +6,8 @@ time that passes and of the time that processors worked, which other work on the
 
 rclip's weights cannot be downloaded here. A stand-in has their architecture (CLIP ViT-B/32 at 256 pixels, a text
 transformer of 12 layers over 49,408 subwords) with random numbers, in single precision and in rclip's own place and
-format: it costs the same and finds nothing. rclip itself is installed once into an environment outside of this folder:
+format: it costs the same and finds nothing. seesay's bytecode is written before the first round, as pip writes that of
+what it installs. rclip itself is installed once into an environment outside of this folder:
 
     python -m venv RCLIP && RCLIP/bin/pip install rclip==3.3.0
     SEESAY_DATA=… python -m benchmarks.speed.rclip --rclip RCLIP/bin/rclip [--rounds 5] [--photos 120]
@@ -166,6 +167,8 @@ def main() -> None:
         make_stand_in(place / "stand-in")
         photos = place / "photos"
         make_photos(photos, arguments.photos)
+        compiled = {"PYTHONPYCACHEPREFIX": str(place / "bytecode"), "PYTHONDONTWRITEBYTECODE": ""}
+        measured([*own, "search", QUERY, str(photos), "--library", str(place / "library")], photos, compiled)
         rounds: dict[str, list[Run]] = {
             name: [] for name in ("seesay index", "rclip index", "seesay query", "rclip query")
         }
@@ -175,7 +178,7 @@ def main() -> None:
             theirs.mkdir()
             for part in (FOLDER, "tokenizer"):
                 (theirs / part).symlink_to(place / "stand-in" / part)
-            ours = {"SEESAY_LIBRARY": str(library)}
+            ours = {"SEESAY_LIBRARY": str(library), **compiled}
             turns = {
                 "seesay index": ([*own, "search", QUERY, str(photos)], ours),
                 "rclip index": ([rclip, QUERY], {"RCLIP_DATADIR": str(theirs)}),

@@ -58,8 +58,8 @@ Precision = Annotated[
     str | None,
     typer.Option(
         metavar="float|int8",
-        help="For a library that is still empty: int8 is faster, float as exact as the weights. Default: int8 where the "
-        "processor can.",
+        help="Of the network, for a library that is still empty: int8 is faster, float exact. Default: int8 where the "
+        "processor computes it.",
     ),
 ]
 Data = Annotated[

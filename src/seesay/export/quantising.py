@@ -3,7 +3,8 @@
 Weights are rounded channel by channel, after batch norms have become part of them, activations by the range that they
 have on real photos. The first convolution, whose 32 channels see the pixels themselves, and the classifier stay as they
 are; leaving out the depthwise convolutions, too, is slower and no better. Nothing is learned again after the rounding,
-so vectors turn by some degrees: `python -m benchmarks.quality.rounding` measures what that costs.
+so vectors turn by some degrees. The network that ships is rounded in another way, which costs less
+(`seesay.export.rounding`); this one takes any network.
 """
 
 import logging

@@ -1,8 +1,8 @@
 """The network in whole numbers of 8 bits: a graph without numbers, and the ranges from which they are computed.
 
 Nothing of the weights is stored twice. The graph says which convolutions follow each other; its numbers are computed
-from the weights in half precision whenever it is opened (`seesay.runtime.rounded`), by what is measured here on training
-photos: how far each channel of a block's output reaches, and the mean of each channel that a convolution reads.
+from the weights in half precision whenever it is opened (`seesay.runtime.rounded`), by what is measured on training
+photos here: how far each channel of a block's output reaches, and the mean of each channel that a convolution reads.
 
 What is kept of the rounding's cost, each found by looking at one layer at a time:
 - The first convolutions stay in single precision. They see the pixels, and half of all error came from them.

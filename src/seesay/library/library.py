@@ -18,20 +18,14 @@ from seesay.library.stages import Cascade, Stage
 from seesay.library.status import Status
 from seesay.library.stores.filters import narrow
 from seesay.library.stores.store import Store
-from seesay.library.types import Failure, Filter, Fingerprint, Folder, Photo
-from seesay.library.weights import precision_of
+from seesay.library.types import Failure, Filter, Folder, Photo
+from seesay.library.weights import precision_of, to_type
 
 if TYPE_CHECKING:
     from seesay.library.indexing.index import Indexed
     from seesay.system.progress import Progress
 
 DEFAULT_MODEL = "eye"
-
-
-def _difference(held: Fingerprint, own: Fingerprint) -> str:
-    """What has to be typed for a library to be made with something else."""
-    same = replace(held, features=own.features) == own and precision_of(held) != precision_of(own)
-    return f"--precision {precision_of(own)}" if same else f"--model {own.model}"
 
 
 class Library:
@@ -64,8 +58,8 @@ class Library:
         encoder: Encoder | None = None,
         stages: Sequence[Stage] | Literal["installed"] = "installed",
     ) -> None:
-        if model and not encoder:
-            WeightsEncoder(model, precision)  # weights that are not there make no library
+        if (model or precision) and not encoder:
+            WeightsEncoder(model or DEFAULT_MODEL, precision)  # what is not there makes no library
         self.store = store or places.open_store(places.library_place(location))
         made_with = self.store.fingerprint()
         name = model or (made_with.model if made_with else DEFAULT_MODEL)
@@ -165,7 +159,7 @@ class Library:
             raise SeesayError(
                 f"the library {self.store.name} was made with {held.model} ({held.weights}, {held.features}), "
                 f"not with {own.model} ({own.weights}, {own.features})",
-                hint=f"seesay library rebuild {_difference(held, own)}",
+                hint=f"seesay library rebuild {to_type(held, own)}",
             )
 
     def search(

@@ -77,7 +77,9 @@ def open_stage(name: str | Path, blend: Blend | None = None, precision: str | No
 
 def installed_stages(precision: str | None = None) -> tuple[WeightsStage, ...]:
     """The weights that came with the package and whose config.json says where in the search they come."""
-    return tuple(open_stage(found.folder, None, precision) for found in weights.installed() if found.about.get("cascade"))
+    return tuple(
+        open_stage(found.folder, None, precision) for found in weights.installed() if found.about.get("cascade")
+    )
 
 
 class Cascade:

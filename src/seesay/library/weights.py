@@ -1,6 +1,6 @@
 """A folder of trained weights as a library knows it; graphs are opened when the first photo or query needs them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,12 @@ def precision_of(fingerprint: Fingerprint | None) -> str | None:
     if fingerprint is None:
         return None
     return INT8 if fingerprint.features.endswith(f"-{INT8}") else FLOAT
+
+
+def to_type(held: Fingerprint, own: Fingerprint) -> str:
+    """The option of `seesay library rebuild` by which a library that was made with one is made with the other."""
+    same = replace(held, features=own.features) == own and precision_of(held) != precision_of(own)
+    return f"--precision {precision_of(own)}" if same else f"--model {own.model}"
 
 
 class LibraryWeights:
@@ -108,12 +114,10 @@ class LibraryWeights:
         """How photos go through the network."""
         if self._wanted is not None:
             return self._wanted
-        from seesay.runtime.rounded import is_exact
+        from seesay.runtime.exact import has_rounded, is_exact
 
-        try:
-            return INT8 if self.model.network.in_precision(INT8) is not None and is_exact() else FLOAT
-        except SeesayError:  # which is said when a photo needs the network
-            return FLOAT
+        network = str((self.about.get("graphs") or {}).get("network") or "")
+        return INT8 if network and has_rounded(network, self.folder.parent) and is_exact() else FLOAT
 
     @property
     def vocabulary(self) -> "Tokenizer":

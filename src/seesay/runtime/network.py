@@ -16,6 +16,7 @@ from seesay.images.arrays import Floats, ImageFeatures, Rows, pool_map
 from seesay.images.views import needed_side, preprocess
 from seesay.runtime.folder import GraphFolder, Session, check_opset, inside, open_session, read_object
 from seesay.runtime.graph_file import read_graph_file
+from seesay.runtime.rounded import HINT, open_rounded, open_upper, release
 from seesay.towers.pair import VisionGraph, run_vision
 
 
@@ -105,7 +106,9 @@ class Network:
         """
         return self._compute(images, schemes)[0]
 
-    def features(self, images: Sequence[Image.Image], schemes: Sequence[str] = (), *, maps: bool = True) -> ImageFeatures:
+    def features(
+        self, images: Sequence[Image.Image], schemes: Sequence[str] = (), *, maps: bool = True
+    ) -> ImageFeatures:
         """Features of opened photos, rounded to half precision as they are in stores; one scheme at most.
 
         Args:
@@ -185,6 +188,26 @@ class HalvedNetwork(Network):
         return {**given, **seen}
 
 
+class RoundedNetwork(Network):
+    """A network in 8 bits, of the weights of another: network.json names it (`rounds`)."""
+
+    @cached_property
+    def session(self) -> Session:
+        name = str(self.about.get("rounds"))
+        inside(self.folder.parent, name, self.folder / "network.json")
+        source = find_network(name, (self.folder.parent,))
+        if read_json(source / "network.json").get("digest") != self.about.get("digest"):
+            raise SeesayError(f"{self.folder} was written for another network than {source}", hint=HINT)
+        return open_rounded(self.folder.resolve(), source.resolve(), self.threads)
+
+
+class RoundedHalves(HalvedNetwork):
+    """Two graphs one after the other, both in 8 bits."""
+
+    def open_upper(self, graphs: GraphFolder) -> Session:
+        return open_upper(self.folder.resolve(), graphs.folder.resolve(), self.threads)
+
+
 def _mean(rows: Floats, n: int) -> Floats:
     """Of what was made of all views, the mean over the views of each of n images."""
     if len(rows) == n:
@@ -205,8 +228,6 @@ def open_network(folder: Path, *, digest: str = "", threads: int = 0) -> Network
     about = read_object(path) if path.is_file() else {}
     kind = HalvedNetwork if "upper" in about else Network
     if "ranges" in about:
-        from seesay.runtime.rounded import RoundedHalves, RoundedNetwork
-
         kind = RoundedHalves if "upper" in about else RoundedNetwork
     return kind(folder, digest=digest, threads=threads)
 
@@ -219,7 +240,5 @@ def _open_once(path: Path, changed: int, size: int, threads: int) -> Session:
 
 def release_graphs() -> None:
     """Let go of graphs that no network holds open: after many photos they keep the memory of as many threads."""
-    from seesay.runtime.rounded import release
-
     _open_once.cache_clear()
     release()

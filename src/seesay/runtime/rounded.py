@@ -5,22 +5,20 @@ Its folder holds a graph without weights, and a table of ranges that was measure
 """
 
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.catalogue.weights import PACKAGED, UPPER
+from seesay.catalogue.weights import UPPER
 from seesay.errors import SeesayError
-from seesay.runtime.folder import HALF, MODEL, WEIGHTS, GraphFolder, Session, inside, open_session, read_json
+from seesay.runtime.folder import HALF, MODEL, WEIGHTS, Session, inside, open_session, read_json
 from seesay.runtime.graph_file import read_initializers
-from seesay.runtime.network import HalvedNetwork, Network, find_network
 from seesay.runtime.tensors import read_tensors
 from seesay.system.digests import digest_file
 
-INT8 = "int8"
 RANGES = "ranges.safetensors"
 ELSEWHERE = "rounded"
 """Where the graph says that its weights are: nowhere, they are computed."""
@@ -81,7 +79,9 @@ def _keep_sums(whole: Floats, rounded: Floats) -> Floats:
     return found
 
 
-def round_graph(folder: Path, about: Mapping[str, Any], file: str, weights: Mapping[str, Floats]) -> tuple[Path, Arrays]:
+def round_graph(
+    folder: Path, about: Mapping[str, Any], file: str, weights: Mapping[str, Floats]
+) -> tuple[Path, Arrays]:
     """The graph of a folder, and the initialisers that it has to be opened with.
 
     Args:
@@ -98,9 +98,9 @@ def round_graph(folder: Path, about: Mapping[str, Any], file: str, weights: Mapp
         try:
             found = digest_file(each)
         except OSError as error:
-            raise SeesayError(f"cannot read {each}: {error.strerror or error}", hint=_HINT) from error
+            raise SeesayError(f"cannot read {each}: {error.strerror or error}", hint=HINT) from error
         if found != about.get(key):
-            raise SeesayError(f"{each} is not the one that {folder / 'network.json'} was written for", hint=_HINT)
+            raise SeesayError(f"{each} is not the one that {folder / 'network.json'} was written for", hint=HINT)
     ranges = read_tensors(table)
     layers = {name.removesuffix(".inputs") for name in ranges if name.endswith(".inputs")}
     arrays: Arrays = {}
@@ -112,33 +112,22 @@ def round_graph(folder: Path, about: Mapping[str, Any], file: str, weights: Mapp
         wanted = [name for name in about["float"] if name not in arrays]
         arrays |= {name: np.asarray(weights[name], np.float32) for name in wanted}
     except (KeyError, ValueError, TypeError) as error:
-        raise SeesayError(f"{table} does not fit the weights: {error}", hint=_HINT) from error
+        raise SeesayError(f"{table} does not fit the weights: {error}", hint=HINT) from error
     return path, arrays
 
 
-_HINT = "--precision fp16, or install seesay again"
-
-
-class RoundedNetwork(Network):
-    """A network in 8 bits, of the weights of another: network.json names it (`rounds`)."""
-
-    @cached_property
-    def session(self) -> Session:
-        source = find_network(str(self.about["rounds"]), (self.folder.parent,))
-        if read_json(source / "network.json").get("digest") != self.about.get("digest"):
-            raise SeesayError(f"{self.folder} was written for another network than {source}", hint=_HINT)
-        return _open_rounded(self.folder.resolve(), source.resolve(), self.threads)
-
-
-class RoundedHalves(HalvedNetwork):
-    """Two graphs one after the other, both in 8 bits."""
-
-    def open_upper(self, graphs: GraphFolder) -> Session:
-        return _open_upper(self.folder.resolve(), graphs.folder.resolve(), self.threads)
+HINT = "--precision float, or install seesay again"
+"""What is left where the files of a network in 8 bits are not what they were."""
 
 
 @lru_cache(maxsize=4)
-def _open_rounded(folder: Path, source: Path, threads: int) -> Session:
+def open_rounded(folder: Path, source: Path, threads: int) -> Session:
+    """The graph of a whole network, opened once.
+
+    Args:
+        folder: Of the network in 8 bits.
+        source: Of the one that it is rounded from.
+    """
     path = source / "network.onnx"
     stored = read_initializers(path)
     weights = {name.removeprefix(MODEL).removesuffix(HALF): array for name, array in stored.items()}
@@ -146,7 +135,13 @@ def _open_rounded(folder: Path, source: Path, threads: int) -> Session:
 
 
 @lru_cache(maxsize=4)
-def _open_upper(folder: Path, source: Path, threads: int) -> Session:
+def open_upper(folder: Path, source: Path, threads: int) -> Session:
+    """The graph of an upper half, opened once.
+
+    Args:
+        folder: Of the network in 8 bits.
+        source: Of the weights whose upper half it is.
+    """
     path = source / WEIGHTS
     weights: dict[str, Floats] = {}
     stored = read_tensors(path, UPPER)
@@ -164,22 +159,7 @@ def _open(folder: Path, file: str, weights: Mapping[str, Floats], threads: int) 
     return open_session(path, threads, arrays)
 
 
-@lru_cache(maxsize=1)
-def is_exact() -> bool:
-    """Whether this processor adds products of 8 bits without losing any.
-
-    Some add pairs of them in 16 bits, where two large ones do not fit; those are no faster in 8 bits either.
-    """
-    probe = open_session(PACKAGED / "exact.onnx", 1)
-    (found,) = probe({"x": np.full((1, 64, 4, 4), 255, np.uint8)})
-    return bool((found == _PROBED).all())
-
-
-_PROBED = 200
-"""What the graph gives where nothing is lost: 64 products of 255 and 127, in steps of a 200th of that."""
-
-
 def release() -> None:
     """Let go of graphs that no network holds open."""
-    _open_rounded.cache_clear()
-    _open_upper.cache_clear()
+    open_rounded.cache_clear()
+    open_upper.cache_clear()

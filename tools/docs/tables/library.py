@@ -159,31 +159,66 @@ def library_indexing() -> str:
 
 
 def library_queries() -> str:
-    found = result("library")
+    """What a person waits for: each row by the record of its own benchmark, beside rclip where both were timed."""
+    beside, warm = result("rclip"), result("warm")
+    index, query = beside["index"], beside["query"]
+    width, height = beside["size"]
+    rows: list[list[object]] = [
+        [f"index {beside['photos']} photos of {width} × {height} and search, as typed", *_seconds(index)],
+        ["a search, as typed, nothing new", *_seconds(query)],
+        ["most memory, indexing", *(f"{index[f'{who}_peak_megabytes']} MB" for who in ("seesay", "rclip")), ""],
+        ["most memory, searching", *(f"{query[f'{who}_peak_megabytes']} MB" for who in ("seesay", "rclip")), ""],
+    ]
+    rows += [
+        [
+            f"a further search in the same process, {row['photos']:,} photos",
+            f"{row['warm_milliseconds']:.1f} ms",
+            "–",
+            "",
+        ]
+        for row in warm["rows"]
+    ]
+    commands = {"python -m benchmarks.speed.rclip": beside, "python -m benchmarks.speed.warm": warm}
+    if (RESULTS / "install.json").is_file():  # which takes a package index, and is not recorded everywhere
+        install = result("install")
+        commands["python -m benchmarks.speed.install"] = install
+        rows += _installing(install)
+    told = ", ".join(f"`{command}` ({found['date'][:10]})" for command, found in commands.items())
+    note = (
+        f"On {beside['cores']} cores; rclip {beside['rclip']}, which have its size. The vectors of further searches "
+        f"are random, and their results those of the exact product. Measured by {told}."
+    )
+    return table(["", "seesay", "rclip", "times as fast"], rows) + f"\n{note}\n"
+
+
+def _installing(install: dict[str, Any]) -> list[list[object]]:
+    return [
+        ["`pip install .` into an empty environment", f"{install['install_seconds']:.0f} s", "–", ""],
+        ["that environment on the disk", f"{install['megabytes']} MB", "–", ""],
+        ["`seesay demo`, the first time", f"{install['demo_seconds'][0]:.1f} s", "–", ""],
+    ]
+
+
+def _seconds(row: dict[str, Any]) -> list[str]:
+    return [f"{row['seesay_seconds']:.2f} s", f"{row['rclip_seconds']:.2f} s", f"{row['times_as_fast']:.1f}×"]
+
+
+def rounding() -> str:
+    """What the network in 8 bits costs."""
+    found = result("rounding")
     rows: list[list[object]] = [
         [
-            f"{row['photos']:,}",
-            f"{row['cold_seconds']:.2f} s",
-            f"{row['torch_over_cold']:.1f}×",
-            f"{row['warm_milliseconds']:.1f} ms",
-            f"{row['peak_megabytes']} MB",
+            f"{row['data']}, {row['photos']:,}",
+            f"{row['dev_sum_fp16']:.1f}",
+            f"{row['dev_sum_int8']:.1f}",
+            f"{row['cosine_of_vectors']['mean']:.4f}",
+            f"{100 * row['same_first_tag']:.0f} %",
+            f"{row['times_as_fast']:.1f}×",
         ]
-        for row in found["query"]
+        for row in found["rows"]
     ]
-    header = [
-        "photos",
-        "whole command",
-        "slowdown with the torch encoder",
-        "repeated query, same process",
-        "peak memory",
-    ]
-    scan = found["rescan"]
-    note = (
-        f"Scanning {scan['files']:,} files for changes takes {scan['seconds']:.1f} s, {scan['over_listing']:.1f}× "
-        "the time of listing them. An image of 30,000 × 30,000 pixels is refused in "
-        f"{found['refusal']['milliseconds']:.1f} ms. The vectors are random."
-    )
-    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.library")
+    header = ["dev photos", "Sum, float", "Sum, int8", "cosine of vectors", "same first tag", "network as fast"]
+    return dated(table(header, rows), found, "python -m benchmarks.quality.rounding")
 
 
 def search() -> str:
@@ -229,5 +264,5 @@ def cascade() -> str:
 
 TABLES = (
     calibration, calibration_phrases, calibration_commands, searches, trials, library_hubness, later_stages,
-    library_indexing, library_queries, search, cascade,
+    library_indexing, library_queries, rounding, search, cascade,
 )  # fmt: skip

@@ -70,7 +70,7 @@ class WeightsPhotoModel(LibraryWeights):
         whole = self.model.network
         if self.precision != INT8:
             return whole
-        from seesay.runtime.rounded import is_exact
+        from seesay.runtime.exact import is_exact
 
         rounded = whole.in_precision(INT8)
         if rounded is None:
@@ -105,7 +105,9 @@ class WeightsPhotoModel(LibraryWeights):
             self._network = whole
             release_graphs()
 
-    def features_of(self, images: "Sequence[Image.Image]", models: "Sequence[WeightsPhotoModel]" = ()) -> "ImageFeatures":
+    def features_of(
+        self, images: "Sequence[Image.Image]", models: "Sequence[WeightsPhotoModel]" = ()
+    ) -> "ImageFeatures":
         """The features of opened photos that this model looks at, or several that look through the same network."""
         several = models or (self,)
         schemes = {scheme: None for model in several for scheme in model.model.schemes}
