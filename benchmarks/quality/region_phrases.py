@@ -5,7 +5,7 @@ training sentences: the five nearest, as the paper retrieves them, and five that
 they add (`seesay describe -m hmlstm`). Two phrases are alike by the content words that they share (Jaccard). A phrase
 is about the region where it has a content word of what people said of it.
 
-    SEESAY_DATA=… python -m benchmarks.quality.region_phrases [--weights hmlstm] [--photos 200]
+    SEESAY_DATA=… python -m benchmarks.quality.region_phrases [--weights hmlstm] [--photos 60]
 """
 
 import argparse
@@ -34,7 +34,7 @@ WAYS = {"nearest": 0.0, "diverse": DIVERSITY}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--weights", default="hmlstm")
-    parser.add_argument("--photos", type=int, default=200, help="of the test split, from its beginning")
+    parser.add_argument("--photos", type=int, default=60, help="of the test split, from its beginning")
     arguments = parse_arguments(parser, "region_phrases")
     model = answering(load(arguments.weights))
     bank = read_bank(model)

@@ -72,7 +72,7 @@ def draw_matches(model: Identifier, source: Examples, rivals: Indices) -> None:
             for place, match in zip(shown, model.match_probability(logits), strict=True)
         ]
         labels.append(sentence)
-    sheet = draw_sheet(cells, 4, row_labels=labels, width=190)
+    sheet = draw_sheet(cells, 4, row_labels=labels, width=180)
     save_picture(sheet, PICTURES / "identify-match.jpg")
 
 

@@ -81,7 +81,7 @@ def draw_neighbours() -> None:
         ):
             cells += [first, *(Cell(each.image.path, "", f"{each.cosine:.2f}") for each in near)]
             labels.append(name)
-    sheet = draw_sheet(cells, 6, row_labels=labels, width=104, shape=1.0, crop=True)
+    sheet = draw_sheet(cells, 6, row_labels=labels, width=92, shape=1.0, crop=True)
     save_picture(sheet, PICTURES / "mrnn-neighbours.webp")
 
 
@@ -103,7 +103,7 @@ def draw_ranks() -> None:
             for title, captions in zip(("by the beam", "by consensus (CIDEr)"), lists, strict=True)
         ]
         cells.append(Cell(item.image, "\n \n".join(text)))
-    save_picture(draw_sheet(cells, 3, width=230, n_lines=80), PICTURES / "mrnn-ranks.webp")
+    save_picture(draw_sheet(cells, 3, width=200, n_lines=80), PICTURES / "mrnn-ranks.webp")
 
 
 def draw_curve() -> None:

@@ -35,7 +35,7 @@ def likelihood_retrieval() -> str:
                 figures = (" / ".join(side) for side in sides)
                 rows.append([title, row.method, "marginal", "exact", *figures, row.stands_in])
         for name, key, report in measured("sum", unshipped=True):
-            if name in captioners and key.startswith(f"{data}/test") and "limit" not in key:
+            if name in captioners and key.startswith(f"{data}/test"):
                 how = [report["protocol"].get(key, usual) for key, usual in _SCORED]
                 rows.append([title, f"**`{name}`**", *how, *both_ways(report), report["date"][:10]])
     header = ["test set", "model", "normalised by", "softmax", *RECALL_HEADINGS, "source"]

@@ -60,8 +60,10 @@ def explanations_pointing() -> str:
         shares = ", ".join(f"{name} {value:.3f}" for name, value in about["correlation"].items())
         note += (
             f"\n\nMean correlation of the maps of right and of {about['n_foreign']} foreign sentences, over "
-            f"{about['n_photos']} photos (1: the map does not depend on the sentence): {shares}."
+            f"{about['n_photos']} photos (1: the map does not depend on the sentence): {shares}"
         )
+        only = f"--only dependence --sentences {about['n_photos']}"
+        note += f" (measured {about['date'][:10]}, with `{only}`)." if "date" in about else "."
     header = ["map", "pointing", "interval", *(f"{own} is better by" for own in explainers)]
     return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.explanations")
 
