@@ -5,10 +5,12 @@ The cases are generated from the command tree (`benchmarks.reliability.lines`). 
 traceback, an exit code other than 0, 1 and 2, more than ten seconds of a core or a minute in all, more than two
 gigabytes, a changed input file, a connection, or characters that steer a terminal.
 
-Stopped, or after `--minutes`, the same command goes on where it was: what is done stands in a file beside the record.
-With `--again` it runs again what has failed, and the record says how many lines were mended.
+Stopped, or after `--minutes`, the same command goes on where it was: what is done stands in a file beside the record,
+each line with the digest of the code that it ran on. The record counts lines of the present code alone, and a line of
+other code is run again. With `--again` it runs again what has failed, and the record says how many lines were mended.
 """
 
+import hashlib
 import json
 import random
 import shlex
@@ -19,6 +21,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import seesay
 from benchmarks.recording import parse_arguments, record
 from benchmarks.reliability.attacked import SECONDS, Attacks
 from benchmarks.reliability.inputs import prepare, prepare_learning
@@ -47,9 +50,11 @@ def main() -> None:
         cases = list_cases(attacks.inputs, attacks.given, whole=arguments.whole)
         random.Random(arguments.seed).shuffle(cases)
         cases = in_turn(cases)[: arguments.cases]
+        code = digest_of_code()
         rows = {row["number"]: row for row in map(json.loads, _lines(done_file))}
         failed = [number for number, row in rows.items() if row["fault"] or row["parameter"] in arguments.parameter]
-        waiting = failed if arguments.again else [number for number in range(len(cases)) if number not in rows]
+        waiting = [number for number in range(len(cases)) if rows.get(number, {}).get("code_digest") != code]
+        waiting = failed if arguments.again else waiting
         if arguments.only:
             waiting = [number for number in waiting if cases[number].arguments[0] in arguments.only]
         for number in sorted(waiting, key=lambda number: (cases[number].arguments[0] in LEARNING, number)):
@@ -57,16 +62,24 @@ def main() -> None:
                 break
             if cases[number].arguments[0] in LEARNING:
                 prepare_learning()
-            row = _run(attacks, cases[number], number)
+            row = _run(attacks, cases[number], number) | {"code_digest": code}
             if row["fault"]:
                 print(json.dumps(row)[:400], flush=True)
             before = rows.get(number, {})
             rows[number] = row | ({"mended": known} if (known := before.get("fault") or before.get("mended")) else {})
             with done_file.open("a") as log:
                 log.write(json.dumps(rows[number]) + "\n")
-    _record(arguments, len(cases), [rows[number] for number in sorted(rows)])
-    if len(rows) == len(cases) and not any(row["fault"] for row in rows.values()):
+    present = [rows[number] for number in sorted(rows) if rows[number].get("code_digest") == code]
+    _record(arguments, len(cases), present, code)
+    if len(present) == len(cases) and not any(row["fault"] for row in present):
         done_file.unlink(missing_ok=True)
+
+
+def digest_of_code() -> str:
+    """Of all modules of the package: what a line has shown is known of these alone."""
+    root = Path(seesay.__file__).parent
+    files = sorted(root.rglob("*.py"))
+    return hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files)).hexdigest()[:16]
 
 
 def _lines(file: Path) -> list[str]:
@@ -85,13 +98,13 @@ def _run(attacks: Attacks, case: Case, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _record(arguments: Namespace, n_cases: int, rows: list[dict[str, Any]]) -> None:
+def _record(arguments: Namespace, n_cases: int, rows: list[dict[str, Any]], code: str) -> None:
     faults = [row for row in rows if row["fault"]]
     mended = Counter(str(row["mended"]).partition(":")[0] for row in rows if "mended" in row and not row["fault"])
     n_fresh = sum(row["fresh"] for row in rows)
     record(
         arguments, ("typer", "pillow"),
-        whole=arguments.whole, seed=arguments.seed,
+        whole=arguments.whole, seed=arguments.seed, code_digest=code,
         n_cases=n_cases, n_run=len(rows), n_forked=len(rows) - n_fresh, n_fresh=n_fresh,
         minutes=round(sum(row["seconds"] for row in rows) / 60, 1), n_commands=len({row["command"] for row in rows}),
         codes=dict(sorted(Counter(str(row["code"]) for row in rows).items())),

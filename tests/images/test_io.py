@@ -3,6 +3,8 @@
 import builtins
 import os
 import struct
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable
 from io import BytesIO
@@ -369,3 +371,23 @@ def test_a_damaged_file_gives_an_image_or_a_seesay_error(
         return
     assert image.mode == "RGB"
     assert 0 < image.width * image.height <= 250_000
+
+
+@pytest.mark.parametrize("kind", ["TIFF", "PNG"])
+def test_sixty_thousand_tags_that_cannot_be_read_are_not_told_one_by_one(kind: str, tmp_path: Path) -> None:
+    tags = b"".join(struct.pack("<HHII", number, 2, 2**32 - 1, 8) for number in range(1, 60_000))
+    exif = b"II*\0\x08\0\0\0" + struct.pack("<H", 60_000) + tags
+    file = BytesIO()
+    Image.new("RGB", (8, 8)).save(file, "PNG", exif=b"Exif\0\0" + exif)
+    (tmp_path / "bomb").write_bytes(exif if kind == "TIFF" else file.getvalue())
+    program = (
+        "import sys; from seesay.errors import SeesayError; from seesay.images.io import open_image\n"
+        "from seesay.library.indexing.metadata import read_metadata\n"
+        "try: print(open_image(sys.argv[1]).size); print(read_metadata(open(sys.argv[1], 'rb').read()))\n"
+        "except SeesayError as error: print(error.what[:12])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "bomb")], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    assert done.stdout.startswith("cannot open " if kind == "TIFF" else "(8, 8)")

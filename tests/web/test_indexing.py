@@ -38,6 +38,17 @@ def test_folders_that_are_given_are_indexed_at_the_start(
     assert library.status().counts.photos == 4
 
 
+def test_memory_is_given_back_after_photos_were_indexed_and_only_then(
+    tmp_path: Path, toy: ModuleType, photos: Path, watch: Callable[..., Indexer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str] = []
+    monkeypatch.setattr("seesay.web.indexing.give_back_memory", lambda: given.append("back"))
+    indexer = watch(Library(tmp_path / "fresh", encoder=toy.ColourEncoder()), (photos,))
+    indexer.ask()
+    assert indexer.wait(2, 60)
+    assert given == ["back"]
+
+
 def test_asked_again_it_finds_what_has_come(
     library: Library, photos: Path, toy: ModuleType, watch: Callable[..., Indexer]
 ) -> None:

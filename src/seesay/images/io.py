@@ -5,6 +5,8 @@ file's first bytes and never by its name: only the formats listed here are ever 
 "decompression bomb" limit and its warning give way to `max_pixels`.
 """
 
+import logging
+import warnings
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -29,6 +31,11 @@ MAX_PIXELS: Final = 100_000_000
 _LONGEST: Final = 1000  # of max_pixels, the share that is one side: a line of 90 million takes gigabytes to shrink
 
 _Opener = Callable[[BinaryIO], Image.Image]
+
+# Pillow tells of each tag that it cannot read, of which a file may have 65,535: that is no matter of who opens it. For
+# the whole process, as filters of one thread alone there are none.
+warnings.filterwarnings("ignore", module=r"PIL\.")
+logging.getLogger("PIL").addHandler(logging.NullHandler())
 
 # An MPO is a JPEG with more images behind it: the JPEG plugin reads the first one, which is the one wanted.
 _SIGNATURES: Final[tuple[tuple[bytes, _Opener], ...]] = (

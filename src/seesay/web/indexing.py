@@ -9,6 +9,7 @@ from typing import Literal
 
 from seesay.errors import SeesayError
 from seesay.library.library import Library
+from seesay.system.memory import give_back_memory
 
 State = Literal["idle", "looking", "indexing"]
 
@@ -107,6 +108,8 @@ class Indexer:
                 n_added += done.n_added
             except SeesayError as error:  # such as a disk that is away, or another process that is indexing
                 problems.append(error.what)
+        if n_added:
+            give_back_memory()
         self._finish(n_added, problems)
 
     def _finish(self, n_added: int, problems: Sequence[str]) -> None:
