@@ -62,7 +62,7 @@ def propose_cascade(weights: Weights, request: Request) -> Proposal:
     request.tell(f"scores of {', '.join(after)} are there")
     own = score_texts(load(weights.folder), photos, texts, among=best(before, max(cascade.KS)))
     blend, found = cascade.choose_blend(before, own, owners, after)
-    if weights.about.get("cascade"):
+    if _fits(weights, "cascade"):
         present = read_blend(str(weights.folder))
         blend = present if replace(present, calibration=None) == blend else blend  # another blend needs another curve
     figures = {"before": cascade.recalls(before, owners), "with it": found}
@@ -70,9 +70,17 @@ def propose_cascade(weights: Weights, request: Request) -> Proposal:
 
 
 def _stages_before(weights: Weights) -> tuple[str, ...]:
-    if weights.about.get("cascade"):
+    if _fits(weights, "cascade"):
         return read_blend(str(weights.folder)).after
     return FIRST_STAGES[family_class(weights.about["family"]).stage or "regions"]
+
+
+def _fits(weights: Weights, section: str) -> bool:
+    """Whether there is a table that was chosen beside the weights that are there; one that was not is chosen anew."""
+    try:
+        return tuned_table(weights, section) is not None
+    except SeesayError:
+        return False
 
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
