@@ -9,7 +9,7 @@ import numpy as np
 
 from seesay import data
 from seesay.captioning.bank import read_bank
-from seesay.catalogue.ensembles import Scored, read_ensemble
+from seesay.catalogue.ensembles import Scored
 from seesay.catalogue.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.data import Collection, entities
 from seesay.engines import answering
@@ -236,7 +236,7 @@ def propose_tags(weights: Weights, request: Request) -> Proposal:
 
 def propose_ensemble(weights: Weights, request: Request) -> Proposal:
     collections = request.collections(weights, "members")
-    names = request.members or tuple(member.name for member in read_ensemble(weights.folder).members)
+    names = request.members or tuple(str(member["name"]) for member in weights.about["members"])
     for name in names:
         find(name)  # a misspelt one is refused before the others have taken their time
     most = N_TOGETHER if len(collections) > 1 else None
