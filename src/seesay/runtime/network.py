@@ -196,7 +196,7 @@ class RoundedNetwork(Network):
         name = str(self.about.get("rounds"))
         inside(self.folder.parent, name, self.folder / "network.json")
         source = find_network(name, (self.folder.parent,))
-        if read_json(source / "network.json").get("digest") != self.about.get("digest"):
+        if read_object(source / "network.json").get("digest") != self.about.get("digest"):
             raise SeesayError(f"{self.folder} was written for another network than {source}", hint=HINT)
         return open_rounded(self.folder.resolve(), source.resolve(), self.threads)
 

@@ -7,7 +7,7 @@ asked for its ImageNet classes, and the learning one has to keep saying the same
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +62,8 @@ class EyeEarTask(RankingTask, MoreDev):
         super().__init__(model, sources, dev, recipe)
         self.eye = model
         self._photo_batches = lru_cache(maxsize=2)(self._make_batches)
-
-    @cached_property
-    def _start(self) -> nn.Sequential:
-        """From activations to the classes of the network as it started."""
-        backbone = self.eye.feature_spec.load_backbone()
-        _, upper = split_network(backbone)
-        assert backbone.classifier is not None
-        return nn.Sequential(upper, _Mean(), backbone.classifier).eval().requires_grad_(False)
+        # Made before the first step: building a network draws random numbers, which a resumed run would draw again.
+        self._start = nn.Sequential() if model.config.on_vectors else _start_network(model)
 
     def n_batches(self, epoch: int) -> int:
         counts = [len(source.collection) for source in self.sources]
@@ -211,6 +205,14 @@ class EyeEarTask(RankingTask, MoreDev):
             pooled.append(self.eye.feature_map(lower).mean((2, 3)))
             logits.append(self._start(lower.float().permute(0, 3, 1, 2)))
         return torch.cat(pooled), torch.cat(logits)
+
+
+def _start_network(model: EyeEar) -> nn.Sequential:
+    """From activations to the classes of the network as it started."""
+    backbone = model.feature_spec.load_backbone()
+    _, upper = split_network(backbone)
+    assert backbone.classifier is not None
+    return nn.Sequential(upper, _Mean(), backbone.classifier).eval().requires_grad_(False)
 
 
 class _Mean(nn.Module):

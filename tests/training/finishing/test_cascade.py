@@ -1,9 +1,13 @@
 """A stage counts as much as it helps on dev."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 
+from seesay.catalogue.weights import Weights, find, weights_digest
 from seesay.training.finishing.cascade import KS, choose_blend, ranks_of, recalls
+from seesay.training.finishing.steps import _fits, _stages_before
 
 
 def scores(noise: float, seed: int, n: int = 300) -> np.ndarray:
@@ -37,3 +41,13 @@ def test_slope_and_offset_bring_it_onto_the_scale_of_those_before() -> None:
 def test_ranks_count_what_scores_better() -> None:
     found = ranks_of(np.array([[0.3, 0.9, 0.1], [0.5, 0.5, 0.5]], np.float32), np.array([2, 0]))
     assert found.tolist() == [2, 0]
+
+
+def test_a_table_that_was_chosen_beside_other_weights_is_chosen_anew() -> None:
+    present = find("dvsa")
+    about = deepcopy(present.about)
+    about["tuned"]["cascade"]["weights"] = {"vse": weights_digest(find("vse").folder)}
+    assert _fits(Weights(present.folder, about), "cascade")
+    about["tuned"]["cascade"]["weights"] = {"vse": "0" * 64}
+    assert not _fits(Weights(present.folder, about), "cascade")
+    assert _stages_before(Weights(present.folder, about)) == ("eye",)

@@ -9,7 +9,7 @@ import numpy as np
 
 from seesay import data
 from seesay.captioning.bank import read_bank
-from seesay.catalogue.ensembles import Scored, read_ensemble
+from seesay.catalogue.ensembles import Scored
 from seesay.catalogue.weights import ENSEMBLE, Weights, find, tuned_table
 from seesay.data import Collection, entities
 from seesay.engines import answering
@@ -69,7 +69,7 @@ def propose_cascade(weights: Weights, request: Request) -> Proposal:
     request.tell(f"scores of {', '.join(after)} are there")
     own = score_texts(load(weights.folder), photos, texts, among=best(before, max(cascade.KS)))
     blend, found = cascade.choose_blend(before, own, owners, after)
-    if weights.about.get("cascade"):
+    if _fits(weights, "cascade"):
         present = read_blend(str(weights.folder))
         blend = present if replace(present, calibration=None) == blend else blend  # another blend needs another curve
     figures = {"before": cascade.recalls(before, owners), "with it": found}
@@ -77,9 +77,17 @@ def propose_cascade(weights: Weights, request: Request) -> Proposal:
 
 
 def _stages_before(weights: Weights) -> tuple[str, ...]:
-    if weights.about.get("cascade"):
+    if _fits(weights, "cascade"):
         return read_blend(str(weights.folder)).after
     return FIRST_STAGES[family_class(weights.about["family"]).stage or "regions"]
+
+
+def _fits(weights: Weights, section: str) -> bool:
+    """Whether there is a table that was chosen beside the weights that are there; one that was not is chosen anew."""
+    try:
+        return tuned_table(weights, section) is not None
+    except SeesayError:
+        return False
 
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
@@ -237,7 +245,7 @@ def propose_tags(weights: Weights, request: Request) -> Proposal:
 
 def propose_ensemble(weights: Weights, request: Request) -> Proposal:
     collections = request.collections(weights, "members")
-    names = request.members or tuple(member.name for member in read_ensemble(weights.folder).members)
+    names = request.members or tuple(str(member["name"]) for member in weights.about["members"])
     for name in names:
         find(name)  # a misspelt one is refused before the others have taken their time
     most = N_TOGETHER if len(collections) > 1 else None
