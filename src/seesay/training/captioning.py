@@ -107,7 +107,7 @@ class CaptioningTask(SourceTask[Captioner], MoreDev):
 
     def evaluate(self) -> dict[str, float]:
         """Perplexity of the dev sentences, and what captions that are written greedily reach; the mean of all dev sets."""
-        found = {dev.collection.name: measure_captions(self.model, dev) for dev in (self.dev, *self.more_dev)}
+        found = {dev.collection.name: self._measure(self.model, dev) for dev in (self.dev, *self.more_dev)}
         first = found[self.dev.collection.name]
         if not self.more_dev:
             return first
@@ -120,7 +120,10 @@ class CaptioningTask(SourceTask[Captioner], MoreDev):
 
     def measure_on(self, model: Matcher, dev: Examples) -> dict[str, Any]:
         """The figures of finished weights on one of the dev sets."""
-        return {"captions": measure_captions(cast(Captioner, model), dev)}
+        return {"captions": self._measure(cast(Captioner, model), dev)}
+
+    def _measure(self, model: Captioner, dev: Examples) -> dict[str, float]:
+        return measure_captions(model, dev, self.recipe.loss.shortest)
 
 
 N_KEPT = 2000
@@ -129,14 +132,19 @@ MIN_DOCUMENTS = 5
 """Images that an n-gram has to be used for to be counted: rarer ones would make the table ten times as long."""
 
 
-def measure_captions(model: Captioner, source: Examples) -> dict[str, float]:
-    """Perplexity of a source's sentences, and the metrics of the captions that are written greedily."""
+def measure_captions(model: Captioner, source: Examples, shortest: int = 1) -> dict[str, float]:
+    """Perplexity of a source's sentences, and the metrics of the captions that are written greedily.
+
+    Args:
+        shortest: Words without which a caption does not end.
+    """
     captions = []
     answers = answering(model)
     for start in range(0, len(source.collection), 256):
         rows = range(start, min(start + 256, len(source.collection)))
         images = answers.encode_images(read_rows(source, rows).to_arrays())
-        captions += [model.vocabulary.decode(found.words) for found in greedy(answers, answers.start(images))]
+        written = greedy(answers, answers.start(images), min_length=shortest)
+        captions += [model.vocabulary.decode(found.words) for found in written]
     references = [[tokenize(sentence) for sentence in item.sentences] for item in source.collection.items]
     report = caption_report(captions, references, perplexity=measure_perplexity(model, source), meteor=False)
     return {name: value for name, value in report.items() if isinstance(value, float)}
