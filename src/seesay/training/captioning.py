@@ -81,7 +81,8 @@ class CaptioningTask(SourceTask[Captioner], MoreDev):
             rows, log_probs = draw_captions(
                 self.model, images, generator, temperature=how.draw_temperature, shortest=how.shortest
             )
-            found = self._rewards(batch.source)(caption_words(self.model, rows), np.repeat(photos, how.samples).tolist())
+            owners = np.repeat(photos, how.samples).tolist()
+            found = self._rewards(batch.source)(caption_words(self.model, rows), owners)
             cost = -(advantages(found.reshape(-1, how.samples)).flatten() * log_probs).sum()
         n = len(batch.images) * how.samples
         return Loss.of_own_part(cost / n, world, reward=float(found.mean()))
@@ -106,7 +107,7 @@ class CaptioningTask(SourceTask[Captioner], MoreDev):
         DocumentFrequencies.build(captions, least).save(folder / FREQUENCIES)
 
     def evaluate(self) -> dict[str, float]:
-        """Perplexity of the dev sentences, and what captions that are written greedily reach; the mean of all dev sets."""
+        """Perplexity of the dev sentences, and the captions that are written greedily: the mean over all dev sets."""
         found = {dev.collection.name: self._measure(self.model, dev) for dev in (self.dev, *self.more_dev)}
         first = found[self.dev.collection.name]
         if not self.more_dev:
