@@ -86,34 +86,57 @@ def choose_reranking(
 
 
 def choose_captions(
-    model: Captioner, dev: Examples, bank: Bank, max_length: int, on_row: Callable[[Row], None] | None = None
+    model: Captioner,
+    devs: Sequence[Examples],
+    bank: Bank,
+    max_length: int,
+    on_row: Callable[[Row], None] | None = None,
 ) -> tuple[dict[str, Any], list[Row], list[Row]]:
     """The table `captioning` of a captioner's weights, with all that was tried on the way.
 
     Args:
-        bank: Captioned training images.
+        devs: Dev images of one collection or several: the mean of their figures chooses how to decode. Reranking is
+            chosen on the first.
+        bank: Captioned training images of the first.
         on_row: Told what each of some thirty ways of decoding reaches.
     """
-    references, answers = references_of(dev), answering(model)
+    answers = answering(model)
+    references = [references_of(dev) for dev in devs]
 
     def measure(ways: Sequence[Way]) -> list[dict[str, float]]:
         """One search for all ways with the same rule for repetition, each of which captions all dev images."""
         found: dict[int, dict[str, float]] = {}
         for n in dict.fromkeys(way["no_repeat"] for way in ways):
             places = [place for place, way in enumerate(ways) if way["no_repeat"] == n]
-            written = caption_in_ways(answers, features_in(dev), [Settings(**ways[place]) for place in places])
-            for place, captions in zip(places, written, strict=True):
-                found[place] = figures_of([caption.words for caption in captions], references)
+            how = [Settings(**ways[place]) for place in places]
+            written = [caption_in_ways(answers, features_in(dev), how) for dev in devs]
+            for place, *of_devs in zip(places, *written, strict=True):
+                found[place] = mean_figures(
+                    [
+                        figures_of([caption.words for caption in captions], said)
+                        for captions, said in zip(of_devs, references, strict=True)
+                    ]
+                )
                 if on_row:
                     on_row({**ways[place], **found[place]})
         return [found[place] for place in range(len(ways))]
 
     way, rows = choose_decoding(measure, max_length)
-    others = bank.without(dev)
+    others, dev = bank.without(devs[0]), devs[0]
     hypotheses = write_hypotheses(answers, dev, Settings(**way, candidates=N_CANDIDATES))
     near = nearest(refine_images(answers, features_in(dev)), others.vectors, max(KS))
-    reranking, reranked = choose_reranking(hypotheses, others.captions, near, references)
+    reranking, reranked = choose_reranking(hypotheses, others.captions, near, references[0])
     return {**way, "candidates": N_CANDIDATES, **reranking}, rows, reranked
+
+
+def mean_figures(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of each figure, to four decimals.
+
+    Example:
+        >>> mean_figures([{"cider": 0.6}, {"cider": 0.9}])
+        {'cider': 0.75}
+    """
+    return {name: round(sum(each[name] for each in several) / len(several), 4) for name in several[0]}
 
 
 def figures_of(sentences: Sequence[Any], references: Sequence[Sequence[Sequence[str]]]) -> dict[str, float]:
