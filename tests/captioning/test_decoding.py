@@ -142,15 +142,6 @@ def test_a_wider_beam_never_finds_a_worse_best_sentence(seed: int, length_power:
         assert all(wider >= narrower for narrower, wider in pairwise(course))
 
 
-def test_alike_draws_do_not_depend_on_the_place_of_a_row() -> None:
-    state = (np.array([101, 5, 101, 202]),)
-    found = sample(Toy(0, 6), state, n=6, seed=3, is_alike=True, max_length=8)
-    assert found[0] == found[2]
-    assert found[1] == sample(Toy(0, 6), (state[0][1:2],), n=6, seed=3, is_alike=True, max_length=8)[0]
-    assert len({each.words for each in found[0]}) > 1, "the draws of one row differ"
-    assert sample(Toy(0, 6), (state[0][:0],), n=6, is_alike=True) == []
-
-
 @pytest.mark.parametrize("no_repeat", [0, 2])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_search_gives_what_each_of_several_ways_finds_alone(seed: int, no_repeat: int) -> None:

@@ -84,7 +84,7 @@ def caption_images(
         if reranker:
             own = order_by_consensus(own, model.refine(images), reranker, settings)
         elif judge and not sampling:
-            own = judge.order(judge.agree(own, images, settings), settings.length_power)
+            own = judge.order(own, settings.length_power)
         captions += own
         if on_progress:
             on_progress(len(captions), len(features))

@@ -78,7 +78,6 @@ def sample(
     top_k: int = 0,
     seed: int = 0,
     n: int = 1,
-    is_alike: bool = False,
     prefix: Prefix = (),
     min_length: int = 1,
     max_length: int = 30,
@@ -87,7 +86,6 @@ def sample(
     """Draw every word by its probability.
 
     What is drawn for a row depends on the seed, on the row's place and on its own probabilities, not on the other rows.
-    With `is_alike` it does not depend on the place either.
 
     Args:
         model: Gives the probabilities.
@@ -96,7 +94,6 @@ def sample(
         top_k: Draw among this many likeliest words only; 0 takes all.
         seed: The same seed draws the same sentences.
         n: Sentences for each row.
-        is_alike: Draw for every row with the same random numbers.
         prefix: As for `greedy`.
         min_length: As for `greedy`.
         max_length: As for `greedy`.
@@ -115,9 +112,7 @@ def sample(
     words, lengths = read_prefix(prefix, n_rows, min_length, max_length, no_repeat)
     given = words.repeat(n, 0), lengths.repeat(n)
     # Of 24 bits each, so that in double precision no product with a sum reaches the sum.
-    n_noisy = min(n_rows, 1) if is_alike else n_rows
-    noise = uniform(seed, n_noisy * n * max_length).reshape(n_noisy * n, max_length)
-    noise = np.tile(noise, (n_rows, 1)) if is_alike else noise
+    noise = uniform(seed, n_rows * n * max_length).reshape(n_rows * n, max_length)
 
     def draw(log_probs: Floats, rows: Ints, t: int) -> Ints:
         open_to = np.concatenate([log_probs[:, END : END + 1], log_probs[:, FIRST:]], 1) / np.float32(temperature)

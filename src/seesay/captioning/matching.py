@@ -1,10 +1,9 @@
-"""Captions in the order of how well they fit the image, as a matcher and the captioner itself judge it.
+"""Captions in the order of how well they fit the image, as a matcher judges it.
 
 A captioner says what is usual: of its likeliest sentences, which differ little in probability, the first is often about
-another image. A matcher has learned which sentence belongs to which image, and the captioner's own draws tell which
-sentence is typical of what it says (`seesay.captioning.agreement`). The order is that of
+another image. A matcher has learned which sentence belongs to which image. The order is that of
 
-    log P(sentence | image) / n^power + weight · cosine(sentence, image) + agreement · CIDEr-D(sentence, draws)
+    log P(sentence | image) / n^power + weight · cosine(sentence, image)
 
 where n counts the words and the end, and `power` is the captioner's own (`Settings.length_power`).
 """
@@ -15,11 +14,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.captioning.agreement import Agreement
 from seesay.captioning.sentences import Caption
-from seesay.captioning.settings import Settings
 from seesay.catalogue.weights import Trained, tuned_table
-from seesay.images.arrays import Floats, ImageFeatures
+from seesay.images.arrays import ImageFeatures
 from seesay.runtime.protocol import Answering
 from seesay.runtime.witness import Witness
 from seesay.system import ranges
@@ -37,15 +34,11 @@ class Matching:
         matcher: Weights that see what the captioner sees.
         weight: Of a cosine, against the logarithm of a probability.
         candidates: Captions that are put in order.
-        agreement: Weight of the mean CIDEr-D with what the captioner draws of the image.
-        draws: Captions that it draws, where that has a weight.
     """
 
     matcher: str
     weight: float = field(metadata={"at_least": 0})
     candidates: int = field(default=10, metadata={"at_least": 1, "at_most": ranges.BEAM})
-    agreement: float = field(default=0.0, metadata={"at_least": 0})
-    draws: int = field(default=20, metadata={"at_least": 1, "at_most": ranges.BEAM})
 
 
 class CaptionJudge:
@@ -62,7 +55,6 @@ class CaptionJudge:
     def __init__(self, captioner: Answering, matching: Matching) -> None:
         self.matching = matching
         self._witness = Witness(matching.matcher, captioner)
-        self._agreement = Agreement(captioner, matching.draws) if matching.agreement else None
 
     def compare(self, captions: Sequence[Sequence[Caption]], features: ImageFeatures) -> list[list[Caption]]:
         """The captions of images with these features, each with its cosine (`match`), in the same order."""
@@ -75,28 +67,16 @@ class CaptionJudge:
             for vector, own in zip(vectors, captions, strict=True)
         ]
 
-    def agree(self, captions: Sequence[Sequence[Caption]], images: Floats, settings: Settings) -> list[list[Caption]]:
-        """The captions of encoded images (n, D), each with its `agreement` where that has a weight."""
-        if self._agreement is None:
-            return [list(own) for own in captions]
-        scores = self._agreement.scores(captions, images, settings)
-        return [
-            [replace(caption, agreement=float(score)) for caption, score in zip(own, of_own, strict=True)]
-            for own, of_own in zip(captions, scores, strict=True)
-        ]
-
     def order(self, captions: Sequence[Sequence[Caption]], power: float) -> list[list[Caption]]:
         """Compared captions, those that fit best first."""
-        merits = (score_captions(own, power, self.matching.weight, self.matching.agreement) for own in captions)
+        merits = (score_captions(own, power, self.matching.weight) for own in captions)
         return [
             [own[place] for place in np.argsort(-each, kind="stable")]
             for own, each in zip(captions, merits, strict=True)
         ]
 
 
-def score_captions(
-    captions: Sequence[Caption], power: float, weight: float, agreement: float = 0.0
-) -> NDArray[np.float64]:
+def score_captions(captions: Sequence[Caption], power: float, weight: float) -> NDArray[np.float64]:
     """What captions of an image are ordered by.
 
     Example:
@@ -105,10 +85,9 @@ def score_captions(
         >>> score_captions([likely, fitting], power=0.0, weight=5.0).round(2).tolist()
         [-2.0, -1.0]
     """
-    likelihoods = np.array([each.log_prob / (len(each.words) + each.finished) ** power for each in captions])
-    matches, agreements = ([getattr(each, name) or 0.0 for each in captions] for name in ("match", "agreement"))
-    merits: NDArray[np.float64] = likelihoods + weight * np.array(matches) + agreement * np.array(agreements)
-    return merits
+    return np.array(
+        [each.log_prob / (len(each.words) + each.finished) ** power + weight * (each.match or 0) for each in captions]
+    )
 
 
 def judge_of(captioner: Answering) -> CaptionJudge | None:

@@ -63,7 +63,7 @@ class Reranker:
             )
         table = FeatureTable(store, [key for _, key in items])
         captions = [[tokenize(sentence) for sentence in item.sentences] for item, _ in items]
-        frequencies = read_frequencies(model) if len(items) < KNOWS_RARE else None
+        frequencies = _read_frequencies(model) if len(items) < KNOWS_RARE else None
         consensus = Consensus(captions, cast(Metric, metric), frequencies=frequencies)
         return cls(refine_images(model, table), consensus, len(collection) - len(items))
 
@@ -75,8 +75,7 @@ class Reranker:
         return self.consensus.similarities(hypotheses, nearest(vectors, self.vectors, k)).scores(m)
 
 
-def read_frequencies(model: Answering) -> DocumentFrequencies | None:
-    """The table of n-grams that lies with a captioner's weights; None where there is none."""
+def _read_frequencies(model: Answering) -> DocumentFrequencies | None:
     path = model.weights.folder / FREQUENCIES if model.weights else None
     return DocumentFrequencies.load(path) if path and path.is_file() else None
 

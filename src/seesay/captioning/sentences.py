@@ -16,7 +16,6 @@ class Caption:
         log_prob: Natural logarithm of its probability.
         finished: Whether it ended by itself; otherwise it was cut at the maximum length.
         match: Cosine of the caption and the image, where a matcher has ordered the captions.
-        agreement: Mean CIDEr-D with what its captioner draws of the image, where the captions are ordered by it too.
         consensus: Mean similarity to what people said about the image's neighbours; None where it is not reranked.
         confidence: The share of its content words that people would be expected to say, where that has been measured.
         is_unsure: Whether more of them are expected to be wrong than right.
@@ -27,7 +26,6 @@ class Caption:
     log_prob: float
     finished: bool
     match: float | None = None
-    agreement: float | None = None
     consensus: float | None = None
     confidence: float | None = None
     is_unsure: bool = False

@@ -105,7 +105,6 @@ def describe_decoding(settings: Settings, judge: CaptionJudge | None = None) -> 
     rules += f", {settings.min_length} words or more" if settings.min_length > 1 else ""
     rules += f", no {settings.no_repeat} words twice" if settings.no_repeat else ""
     rules += f", ordered by {judge.matching.matcher}" if judge else ""
-    rules += f" and {judge.matching.draws} draws" if judge and judge.matching.agreement else ""
     return f"beam {settings.beam}{rules}" if settings.beam > 1 or rules else "greedy"
 
 

@@ -15,20 +15,17 @@ TRUTH = {  # of other photos each time: words that every photo has count for not
 WRONG = "a group of people in a room"
 
 
-def written(right: str, cosine: float, agreement: float = 0.0) -> list[Caption]:
-    """The likelier caption is wrong; the cosine, or agreement with draws, prefers the right one by so much."""
+def written(right: str, cosine: float) -> list[Caption]:
+    """The likelier caption is wrong; the cosine prefers the right one by so much."""
     return [
-        Caption(WRONG, tuple(WRONG.split()), -10.0, True, match=0.0, agreement=0.0),
-        Caption(right, tuple(right.split()), -13.0, True, match=cosine, agreement=agreement),
+        Caption(WRONG, tuple(WRONG.split()), -10.0, True, match=0.0),
+        Caption(right, tuple(right.split()), -13.0, True, match=cosine),
     ]
 
 
 @pytest.fixture
 def chosen(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> tuple:
-    agreement = request.param.get("agreement", 0.0)
-    of_collection = {
-        name: [written(right, request.param[name], agreement) for right in own] for name, own in TRUTH.items()
-    }
+    of_collection = {name: [written(right, request.param[name]) for right in own] for name, own in TRUTH.items()}
     monkeypatch.setattr(matching, "features_in", lambda dev: dev)
     monkeypatch.setattr(matching, "references_of", lambda dev: [[right.split()] for right in TRUTH[dev]])
     monkeypatch.setattr(matching, "caption_images", lambda model, name, **how: of_collection[name])
@@ -42,14 +39,6 @@ def test_the_least_weight_that_turns_all_of_them_is_taken(chosen: tuple) -> None
     found, figures = chosen
     assert found.weight == 8.0  # -13 + 8 · 0.5 is the first above -10
     assert figures["10 candidates, weight 6"]["left"]["bleu4"] < figures["10 candidates, weight 8"]["left"]["bleu4"]
-
-
-@pytest.mark.parametrize("chosen", [{"left": 0.0, "right": 0.0, "agreement": 2.0}], indirect=True)
-def test_draws_get_a_weight_where_they_choose_what_people_said(chosen: tuple) -> None:
-    found, figures = chosen
-    assert (found.weight, found.agreement) == (0.0, 2.0)  # -13 + 2 · 2.0 is the first above -10
-    right = figures["10 candidates, weight 0, agreement 2"]["left"]["bleu4"]
-    assert right > figures["10 candidates, weight 0, agreement 1"]["left"]["bleu4"]
 
 
 @pytest.mark.parametrize("chosen", [{"left": -0.5, "right": -0.5}], indirect=True)

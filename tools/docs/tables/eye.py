@@ -63,24 +63,20 @@ def eye_words() -> str:
 def eye_captions() -> str:
     found = result("caption_matching")["steps"][0]
     chosen = found["table"]
-    start, of_draws = f"{chosen['candidates']} candidates, weight ", ", agreement "
-    weights: dict[tuple[float, float], dict[str, dict[str, float]]] = {}
-    for key, row in found["figures"].items():
-        if key.startswith(start):
-            cosine, _, draws = key.removeprefix(start).partition(of_draws)
-            weights[float(cosine), float(draws or 0)] = row
-    best = (chosen["weight"], chosen.get("agreement", 0.0))
+    weights = {
+        key.rpartition(" ")[2]: row
+        for key, row in found["figures"].items()
+        if key.startswith(f"{chosen['candidates']} candidates")
+    }
     names = list(next(iter(weights.values())))
-    header = ["weight of the cosine", "of the draws", *(f"{NAMES.get(name, name)}: B-4 / CIDEr" for name in names)]
+    header = ["weight", *(f"{NAMES.get(name, name)}: B-4 / CIDEr" for name in names)]
     rows: list[list[object]] = [
-        [f"{of_cosine:g}", f"{of_drawn:g}", *(f"{row[name]['bleu4']:.3f} / {row[name]['cider']:.3f}" for name in names)]
-        for (of_cosine, of_drawn), row in weights.items()
-        if of_drawn in (0, best[1]) or of_cosine == best[0]
+        [weight, *(f"{row[name]['bleu4']:.3f} / {row[name]['cider']:.3f}" for name in names)]
+        for weight, row in weights.items()
     ]
     return (
-        f"Captions on dev by the weights of the cosine and of the agreement with {chosen.get('draws', 0)} draws, of "
-        f"which {best[0]:g} and {best[1]:g} were chosen by the mean CIDEr (0 and 0 is the captioner alone):\n\n"
-        f"{table(header, rows)}\nChosen by `seesay tune mrnn --only matching`.\n"
+        f"Captions on dev by the weight of the cosine, of which {chosen['weight']:g} was chosen by the mean CIDEr (0 "
+        f"is the captioner alone):\n\n{table(header, rows)}\nChosen by `seesay tune mrnn --only matching`.\n"
     )
 
 
