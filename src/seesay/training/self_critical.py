@@ -7,7 +7,7 @@ sequence training").
 
 Captions are drawn as they will be written: from probabilities sharpened by a temperature below 1, none shorter than the
 shortest that decoding allows. What is learned is the expected CIDEr-D of exactly these draws. Those of temperature 1
-are far worse than what greedy or beam search writes, and what they teach is mostly to avoid unlikely words.
+are far worse than what greedy or beam search writes.
 
 The end of a sentence counts as a word of it. Otherwise captions that break off ("a dog in a") have the highest CIDEr-D.
 """
