@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from seesay.captioning.beam import beam
+from seesay.captioning.beam import Way, beam, beams
 from seesay.captioning.decoding import greedy, sample
 from seesay.captioning.random import block_seeds, uniform
 from seesay.captioning.steps import Floats, Hypothesis, Ints, State, largest
@@ -140,6 +140,32 @@ def test_a_wider_beam_never_finds_a_worse_best_sentence(seed: int, length_power:
             best[image].append(quality(row[0]))
     for course in best:
         assert all(wider >= narrower for narrower, wider in pairwise(course))
+
+
+@pytest.mark.parametrize("no_repeat", [0, 2])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_search_gives_what_each_of_several_ways_finds_alone(seed: int, no_repeat: int) -> None:
+    shapes = [(width, n_best) for width in (1, 2, 5, 9) for n_best in (1, 4) if n_best <= width]
+    ways = [
+        Way(width, n_best, min_length, power)
+        for width, n_best in shapes
+        for min_length in (1, 4)
+        for power in (0.0, 0.5, 1.0)
+    ]
+    limits = {"prefix": [[4], [], [5, 6], []], "max_length": 8, "no_repeat": no_repeat}
+    found = beams(Toy(seed, 6), beginnings(4), ways, **limits)
+    alone = [
+        beam(
+            Toy(seed, 6), beginnings(4), width=way.width, n_best=way.n_best, min_length=way.min_length,
+            length_power=way.length_power, **limits,
+        )
+        for way in ways
+    ]  # fmt: skip
+    assert found == alone
+    assert any(not sentence.finished for rows in found for row in rows for sentence in row), "some are cut"
+    model = Toy(seed, 6)
+    beams(model, beginnings(4), ways, **limits)
+    assert len(model.n_rows) <= limits["max_length"]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

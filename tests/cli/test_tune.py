@@ -112,6 +112,10 @@ def test_captions_are_chosen_on_dev(
     assert table["beam"] in (1, 3)
     assert (table["k"], table["m"], table["max_length"]) == (2, 2, 20)
     assert "captions: changed" in ended.out
+    again = seesay("tune", captioner, "--only", "captions", "--data", colours, "--data", colours)
+    assert again.code == 0, again.err
+    assert tuned_table(find(captioner), "captioning") == table, "the mean of twice the same is the same"
+    assert find(captioner).about["tuned"]["captioning"]["data"] == "colours + colours"
 
 
 def test_an_ensemble_gets_a_folder_and_can_be_chosen_again(

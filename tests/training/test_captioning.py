@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,30 @@ class TestMeasuring:
         assert task.evaluate() == found
         assert task.measure(task.model) == {"captions": found}
         assert {"perplexity", "bleu1", "bleu4", "cider", "rouge_l"} <= found.keys()
+
+    def test_the_mean_of_several_dev_sets_decides(self) -> None:
+        task = make_task()
+        other = source(7, seed=2)
+        other = replace(other, collection=replace(other.collection, name="other"))
+        first, second = (measure_captions(task.model, dev) for dev in (task.dev, other))
+        task.more_dev = [other]
+        found = task.evaluate()
+        assert (found["cider_made up"], found["cider_other"]) == (first["cider"], second["cider"])
+        for name, value in first.items():
+            assert found[name] == pytest.approx((value + second[name]) / 2)
+        assert task.measure_on(task.model, other) == {"captions": second}
+
+    def test_captions_do_not_end_before_the_shortest(self) -> None:
+        task = make_task()
+        task.model.bias.data[END] = 9.0  # it says one word where it may
+        answers = TorchModel(task.model)
+        written = greedy(answers, answers.start(images_of(task, range(9)).detach().numpy()), min_length=3)
+        captions = [task.model.vocabulary.decode(found.words) for found in written]
+        assert {len(caption) for caption in captions} == {3}
+        references = [[tokenize(sentence) for sentence in item.sentences] for item in task.dev.collection.items]
+        found = measure_captions(task.model, task.dev, shortest=3)
+        assert found["bleu1"] == caption_report(captions, references, meteor=False)["bleu1"]
+        assert found["bleu1"] > measure_captions(task.model, task.dev)["bleu1"]
 
     @pytest.mark.parametrize("measure", [measure_captions, measure_perplexity])
     def test_the_model_is_measured_without_dropout_and_left_as_it_was(self, measure: Callable[..., Any]) -> None:

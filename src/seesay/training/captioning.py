@@ -27,9 +27,9 @@ from seesay.models.base import Captioner, Matcher
 from seesay.scoring import measure_perplexity, read_rows
 from seesay.text.tokens import tokenize
 from seesay.training.recipe import Recipe
-from seesay.training.self_critical import Rewards, advantages, caption_words, log_probabilities, sample_words
+from seesay.training.self_critical import Rewards, advantages, caption_words, draw_captions
 from seesay.training.sources import SourceTask, require_images
-from seesay.training.task import Loss, register_task
+from seesay.training.task import Loss, MoreDev, register_task
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Batch:
 
 
 @register_task("captioning")
-class CaptioningTask(SourceTask[Captioner]):
-    """A captioner, the collections it learns from, and the collection it is measured on."""
+class CaptioningTask(SourceTask[Captioner], MoreDev):
+    """A captioner, the collections it learns from, and those it is measured on."""
 
     def __init__(self, model: Captioner, sources: Sequence[Examples], dev: Examples, recipe: Recipe) -> None:
         require_images(sources, recipe, "a captioner")
@@ -72,17 +72,19 @@ class CaptioningTask(SourceTask[Captioner]):
         return Loss.of_own_part(cost / n_words, world)
 
     def _self_critical_loss(self, batch: Batch, rank: int, world: int) -> Loss:
-        """Samples of each photo, weighted by how much better they are than the others of the same photo."""
-        n_samples, photos = self.recipe.loss.samples, batch.images[rank::world]
+        """Captions drawn of each photo, weighted by how much better they are than the others of the same photo."""
+        how, photos = self.recipe.loss, batch.images[rank::world]
         features = read_rows(self.sources[batch.source], photos.tolist())
         with without_dropout(self.model):
-            images = self.model.encode_images(features).repeat_interleave(n_samples, 0)
+            images = self.model.encode_images(features).repeat_interleave(how.samples, 0)
             generator = torch.Generator().manual_seed(batch.seed + rank)
-            rows = sample_words(self.model, images, generator)
-            found = self._rewards(batch.source)(caption_words(self.model, rows), np.repeat(photos, n_samples).tolist())
-            weights = advantages(found.reshape(-1, n_samples)).flatten()
-            cost = -(weights * log_probabilities(self.model, images, rows)).sum()
-        n = len(batch.images) * n_samples
+            rows, log_probs = draw_captions(
+                self.model, images, generator, temperature=how.draw_temperature, shortest=how.shortest
+            )
+            owners = np.repeat(photos, how.samples).tolist()
+            found = self._rewards(batch.source)(caption_words(self.model, rows), owners)
+            cost = -(advantages(found.reshape(-1, how.samples)).flatten() * log_probs).sum()
+        n = len(batch.images) * how.samples
         return Loss.of_own_part(cost / n, world, reward=float(found.mean()))
 
     def finalize(self) -> None:
@@ -105,12 +107,24 @@ class CaptioningTask(SourceTask[Captioner]):
         DocumentFrequencies.build(captions, least).save(folder / FREQUENCIES)
 
     def evaluate(self) -> dict[str, float]:
-        """Perplexity of the dev sentences, and the captions that are written greedily."""
-        return measure_captions(self.model, self.dev)
+        """Perplexity of the dev sentences, and the captions that are written greedily: the mean over all dev sets."""
+        found = {dev.collection.name: self._measure(self.model, dev) for dev in (self.dev, *self.more_dev)}
+        first = found[self.dev.collection.name]
+        if not self.more_dev:
+            return first
+        means = {name: float(np.mean([figures[name] for figures in found.values()])) for name in first}
+        return means | {f"cider_{name}": figures["cider"] for name, figures in found.items()}
 
     def measure(self, model: Matcher) -> dict[str, Any]:
         """The figures of finished weights on dev."""
-        return {"captions": measure_captions(cast(Captioner, model), self.dev)}
+        return self.measure_on(model, self.dev)
+
+    def measure_on(self, model: Matcher, dev: Examples) -> dict[str, Any]:
+        """The figures of finished weights on one of the dev sets."""
+        return {"captions": self._measure(cast(Captioner, model), dev)}
+
+    def _measure(self, model: Captioner, dev: Examples) -> dict[str, float]:
+        return measure_captions(model, dev, self.recipe.loss.shortest)
 
 
 N_KEPT = 2000
@@ -119,14 +133,19 @@ MIN_DOCUMENTS = 5
 """Images that an n-gram has to be used for to be counted: rarer ones would make the table ten times as long."""
 
 
-def measure_captions(model: Captioner, source: Examples) -> dict[str, float]:
-    """Perplexity of a source's sentences, and the metrics of the captions that are written greedily."""
+def measure_captions(model: Captioner, source: Examples, shortest: int = 1) -> dict[str, float]:
+    """Perplexity of a source's sentences, and the metrics of the captions that are written greedily.
+
+    Args:
+        shortest: Words without which a caption does not end.
+    """
     captions = []
     answers = answering(model)
     for start in range(0, len(source.collection), 256):
         rows = range(start, min(start + 256, len(source.collection)))
         images = answers.encode_images(read_rows(source, rows).to_arrays())
-        captions += [model.vocabulary.decode(found.words) for found in greedy(answers, answers.start(images))]
+        written = greedy(answers, answers.start(images), min_length=shortest)
+        captions += [model.vocabulary.decode(found.words) for found in written]
     references = [[tokenize(sentence) for sentence in item.sentences] for item in source.collection.items]
     report = caption_report(captions, references, perplexity=measure_perplexity(model, source), meteor=False)
     return {name: value for name, value in report.items() if isinstance(value, float)}

@@ -111,12 +111,16 @@ class LossRecipe:
         margin: For the hinges.
         temperature: For the softmax.
         samples: Captions that are drawn of each photo, for `cider`.
+        draw_temperature: At which they are drawn: below 1 they are more like those that are written in the end.
+        shortest: Words without which they do not end.
     """
 
     name: str = key("softmax", one_of=("hinge-sum", "hinge-hardest", "softmax", "cider"))
     margin: float = key(0.2, at_least=0)
     temperature: float = key(0.05, above=0)
     samples: int = key(5, at_least=2, at_most=ranges.COUNT)
+    draw_temperature: float = key(1.0, above=0)
+    shortest: int = key(1, at_least=1, at_most=ranges.LENGTH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +191,8 @@ class Recipe:
         if not table["optimiser"]["cooldown"]:
             del table["optimiser"]["cooldown"]
         if self.loss.name != "cider":
-            del table["loss"]["samples"]
+            for name in ("samples", "draw_temperature", "shortest"):
+                del table["loss"][name]
         if not table["data"]["more_dev"]:
             del table["data"]["more_dev"]
         if not table["eye"]:

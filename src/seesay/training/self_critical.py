@@ -1,9 +1,13 @@
 """Learning to write what people's captions agree with: self-critical sequence training on CIDEr-D (Rennie et al. 2017).
 
-The model samples several captions of each photo. One with a higher CIDEr-D than the others of the same photo becomes
-likelier, one with a lower CIDEr-D less likely. A sample is compared with the mean of the other samples, in place of the
+The model draws several captions of each photo. One with a higher CIDEr-D than the others of the same photo becomes
+likelier, one with a lower CIDEr-D less likely. A caption is compared with the mean of the others, in place of the
 paper's greedy caption: it costs nothing more and has less variance (Luo 2020, "A better variant of self-critical
 sequence training").
+
+Captions are drawn as they will be written: from probabilities sharpened by a temperature below 1, none shorter than the
+shortest that decoding allows. What is learned is the expected CIDEr-D of exactly these draws. Those of temperature 1
+are far worse than what greedy or beam search writes.
 
 The end of a sentence counts as a word of it. Otherwise captions that break off ("a dog in a") have the highest CIDEr-D.
 """
@@ -21,7 +25,7 @@ from seesay.text.tokens import tokenize
 from seesay.text.vocabulary import END, PAD, SPECIAL, START, UNKNOWN
 
 LONGEST = 20
-"""Words of a sampled caption."""
+"""Words at which a drawn caption is cut."""
 _NEVER = (PAD, START, UNKNOWN)
 
 
@@ -52,48 +56,60 @@ def _ended(words: Sequence[str]) -> list[str]:
     return [*words, SPECIAL[END]]
 
 
-@torch.no_grad()
-def sample_words(model: Captioner, images: Tensor, generator: torch.Generator, longest: int = LONGEST) -> Tensor:
-    """One caption of each encoded image (n, D), drawn word by word: (n, T), padded after its end."""
+def draw_captions(
+    model: Captioner,
+    images: Tensor,
+    generator: torch.Generator,
+    *,
+    temperature: float = 1.0,
+    shortest: int = 1,
+    longest: int = LONGEST,
+) -> tuple[Tensor, Tensor]:
+    """One caption of each encoded image (n, D), drawn word by word.
+
+    Args:
+        temperature: Words are drawn by their probabilities to the power of 1 / temperature, divided by their sum.
+        shortest: Words without which a caption does not end.
+        longest: Words at which it is cut.
+
+    Returns:
+        Their words (n, T), padded after the end, and the logarithms of the probabilities with which they were drawn:
+        (n,), with a gradient.
+    """
     n = len(images)
     state, words = model.start(images), torch.full((n,), START)
-    drawn: list[Tensor] = []
-    is_open = torch.ones(n, dtype=torch.bool)
-    for _ in range(longest):
+    rows, totals = torch.full((n, longest), PAD), images.new_zeros(n)
+    is_open = torch.arange(n)  # those that have not ended
+    for t in range(longest):
         log_probs, state = model.step(state, words)
-        words = torch.multinomial(_allowed(log_probs).exp(), 1, generator=generator)[:, 0]
-        drawn.append(torch.where(is_open, words, PAD))
-        is_open = is_open & (words != END)
-        if not is_open.any():
+        never = _NEVER if t >= shortest else (*_NEVER, END)
+        chances = (log_probs / temperature).index_fill(1, torch.tensor(never), float("-inf")).log_softmax(-1)
+        words = _draw(chances.detach(), generator)
+        rows[is_open, t] = words
+        totals = totals.index_add(0, is_open, chances.gather(1, words.unsqueeze(1))[:, 0])
+        goes_on = words != END
+        is_open, words, state = is_open[goes_on], words[goes_on], tuple(part[goes_on] for part in state)
+        if not len(is_open):
             break
-    return torch.stack(drawn, 1)
+    return rows[:, : t + 1], totals
 
 
-def _allowed(logits: Tensor) -> Tensor:
-    """Logits in which what no sentence may hold is impossible."""
-    never = torch.zeros(logits.shape[-1]).index_fill_(0, torch.tensor(_NEVER), float("-inf"))
-    return logits + never
+def _draw(log_probs: Tensor, generator: torch.Generator) -> Tensor:
+    """A number for each row (n, V), drawn by its probabilities: where their running sum passes a uniform number."""
+    sums = log_probs.double().exp().cumsum(-1)
+    # In double precision a uniform number of 24 bits never reaches the whole sum.
+    passed = torch.rand(len(sums), 1, generator=generator) * sums[:, -1:]
+    return torch.searchsorted(sums, passed, right=True)[:, 0]
 
 
 def caption_words(model: Captioner, rows: Tensor) -> list[list[str]]:
-    """The words of sampled rows, the sign of the end among them."""
+    """The words of drawn rows, the sign of the end among them."""
     spelled = model.vocabulary.words
     return [[spelled[number] for number in row if number != PAD] for row in rows.tolist()]
 
 
-def log_probabilities(model: Captioner, images: Tensor, rows: Tensor) -> Tensor:
-    """The log-probability of each sampled row (n, T) given its encoded image: (n,)."""
-    is_word = rows != PAD
-    read = torch.cat([torch.full((len(rows), 1), START), rows[:, :-1]], 1)
-    hidden = model.read(images, read)[is_word]
-    logits = _allowed(model.predict(hidden)).log_softmax(-1)
-    taken = logits.gather(1, rows[is_word].unsqueeze(1))[:, 0]
-    owner = torch.arange(len(rows)).repeat_interleave(is_word.sum(1))
-    return torch.zeros(len(rows)).index_add(0, owner, taken)
-
-
 def advantages(rewards: Tensor) -> Tensor:
-    """How much better each sample (n, k) of a photo is than the mean of its other samples.
+    """How much better each caption (n, k) of a photo is than the mean of its others.
 
     Example:
         >>> advantages(torch.tensor([[1.0, 0.0, 0.5]]))

@@ -1,5 +1,6 @@
 """Caption settings: the best beam, then repetition, then reranking."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,12 @@ import numpy as np
 from seesay.training.finishing.captions import BEAMS, LEAST, NO_REPEATS, POWERS, choose_decoding, choose_reranking
 
 
-def measure(way: dict[str, Any]) -> dict[str, float]:
+def measure(ways: Sequence[dict[str, Any]]) -> list[dict[str, float]]:
     """Best with a beam of five, a power of 0.7, eight words or more, and no pair of words twice."""
+    return [measure_one(way) for way in ways]
+
+
+def measure_one(way: dict[str, Any]) -> dict[str, float]:
     distance = abs(way["beam"] - 5) + abs(way["length_power"] - 0.7) + abs(way["min_length"] - 8) / 10
     figure = 1 - 0.05 * distance + 0.01 * (way["no_repeat"] == 2)
     return {f"bleu{n}": figure for n in (1, 2, 3, 4)} | {"cider": -figure}

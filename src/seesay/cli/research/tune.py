@@ -33,8 +33,8 @@ def tune(
             "--data",
             "-d",
             metavar="DATA",
-            help="Choose on the dev split of this collection. Repeatable for choice, ensemble, matching, "
-            "short, tags and vectors. "
+            help="Choose on the dev split of this collection. Repeatable for captions, choice, ensemble, "
+            "matching, short, tags and vectors. "
             "Default: the data of the present table, else flickr8k.",
         ),
     ] = None,

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from seesay.captioning.bank import Bank, Hypotheses, features_in, references_of, write_hypotheses
-from seesay.captioning.captions import caption_images
+from seesay.captioning.captions import caption_in_ways
 from seesay.captioning.consensus import Consensus, Metric, rerank
 from seesay.captioning.reranking import refine_images
 from seesay.captioning.settings import Settings
@@ -30,21 +30,25 @@ N_CANDIDATES = 10
 FIGURES = ("bleu1", "bleu2", "bleu3", "bleu4", "cider", "rouge_l")
 METRICS: tuple[Metric, ...] = ("cider", "bleu")
 
+Way = dict[str, Any]
+"""A setting."""
 Row = dict[str, Any]
 """A setting with what its captions reach on dev."""
 
 
-def choose_decoding(measure: Callable[[dict[str, Any]], Mapping[str, float]], max_length: int) -> tuple[Row, list[Row]]:
+def choose_decoding(
+    measure: Callable[[Sequence[Way]], Sequence[Mapping[str, float]]], max_length: int
+) -> tuple[Way, list[Row]]:
     """The best way to search for a caption, and all that were tried.
 
     Args:
-        measure: What captions that are written in a way reach on dev (`FIGURES`).
+        measure: What captions reach on dev (`FIGURES`), for each of the ways in which they are written.
         max_length: Words at which a sentence is cut.
     """
     rows: list[Row] = []
 
-    def best(ways: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        own = [{**way, **measure(way)} for way in ways]
+    def best(ways: Sequence[Way]) -> Way:
+        own = [{**way, **found} for way, found in zip(ways, measure(ways), strict=True)]
         rows.extend(own)
         found = max(range(len(own)), key=lambda place: sum(own[place][f"bleu{n}"] for n in (1, 2, 3, 4)))
         return ways[found]
@@ -82,29 +86,57 @@ def choose_reranking(
 
 
 def choose_captions(
-    model: Captioner, dev: Examples, bank: Bank, max_length: int, on_row: Callable[[Row], None] | None = None
+    model: Captioner,
+    devs: Sequence[Examples],
+    bank: Bank,
+    max_length: int,
+    on_row: Callable[[Row], None] | None = None,
 ) -> tuple[dict[str, Any], list[Row], list[Row]]:
     """The table `captioning` of a captioner's weights, with all that was tried on the way.
 
     Args:
-        bank: Captioned training images.
-        on_row: Told what each way of decoding reaches; there are some thirty, and each captions all dev images.
+        devs: Dev images of one collection or several: the mean of their figures chooses how to decode. Reranking is
+            chosen on the first.
+        bank: Captioned training images of the first.
+        on_row: Told what each of some thirty ways of decoding reaches.
     """
-    references, answers = references_of(dev), answering(model)
+    answers = answering(model)
+    references = [references_of(dev) for dev in devs]
 
-    def measure(way: dict[str, Any]) -> dict[str, float]:
-        captions = caption_images(answers, features_in(dev), settings=Settings(**way))
-        found = figures_of([own[0].words for own in captions], references)
-        if on_row:
-            on_row({**way, **found})
-        return found
+    def measure(ways: Sequence[Way]) -> list[dict[str, float]]:
+        """One search for all ways with the same rule for repetition, each of which captions all dev images."""
+        found: dict[int, dict[str, float]] = {}
+        for n in dict.fromkeys(way["no_repeat"] for way in ways):
+            places = [place for place, way in enumerate(ways) if way["no_repeat"] == n]
+            how = [Settings(**ways[place]) for place in places]
+            written = [caption_in_ways(answers, features_in(dev), how) for dev in devs]
+            for place, *of_devs in zip(places, *written, strict=True):
+                found[place] = mean_figures(
+                    [
+                        figures_of([caption.words for caption in captions], said)
+                        for captions, said in zip(of_devs, references, strict=True)
+                    ]
+                )
+                if on_row:
+                    on_row({**ways[place], **found[place]})
+        return [found[place] for place in range(len(ways))]
 
     way, rows = choose_decoding(measure, max_length)
-    others = bank.without(dev)
+    others, dev = bank.without(devs[0]), devs[0]
     hypotheses = write_hypotheses(answers, dev, Settings(**way, candidates=N_CANDIDATES))
     near = nearest(refine_images(answers, features_in(dev)), others.vectors, max(KS))
-    reranking, reranked = choose_reranking(hypotheses, others.captions, near, references)
+    reranking, reranked = choose_reranking(hypotheses, others.captions, near, references[0])
     return {**way, "candidates": N_CANDIDATES, **reranking}, rows, reranked
+
+
+def mean_figures(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of each figure, to four decimals.
+
+    Example:
+        >>> mean_figures([{"cider": 0.6}, {"cider": 0.9}])
+        {'cider': 0.75}
+    """
+    return {name: round(sum(each[name] for each in several) / len(several), 4) for name in several[0]}
 
 
 def figures_of(sentences: Sequence[Any], references: Sequence[Sequence[Sequence[str]]]) -> dict[str, float]:

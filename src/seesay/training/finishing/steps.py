@@ -143,17 +143,18 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
 
 
 def propose_captions(weights: Weights, request: Request) -> Proposal:
-    collection = request.collection(weights, "captioning")
+    collections = request.collections(weights, "captioning")
     model = load_captioner(weights.folder)
-    dev = examples_of(model, collection.split(SPLIT))
+    devs = [examples_of(model, each.split(SPLIT).with_images()) for each in collections]
     max_length = int(weights.about.get("captioning", {}).get("max_length", MAX_LENGTH))
 
     def tell(row: captions.Row) -> None:
         request.tell(", ".join(f"{key} {value}" for key, value in row.items()))
 
-    bank = read_bank(answering(model), collection)
-    table, rows, reranked = captions.choose_captions(model, dev, bank, max_length, tell)
-    return Proposal("captioning", table, collection.name, figures={"decoding": rows, "reranking": reranked})
+    bank = read_bank(answering(model), collections[0])
+    table, rows, reranked = captions.choose_captions(model, devs, bank, max_length, tell)
+    where = JOINED.join(each.name for each in collections)
+    return Proposal("captioning", table, where, figures={"decoding": rows, "reranking": reranked})
 
 
 def propose_matching(weights: Weights, request: Request) -> Proposal:
