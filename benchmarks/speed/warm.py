@@ -3,7 +3,9 @@
 A thousand real photos are indexed. The other vectors are grown from theirs (`benchmarks.scale.growth`), so that they
 lie where photos lie. Each size is measured by ten captions that no photo of the library belongs to in particular:
 
-- warm: the call that a command or the page makes, with the sentence read and the photos looked up;
+- warm: the call that a command or the page makes, with the sentence read and the photos looked up, first stage alone;
+- all stages: the same with the later stages of search. Photos that a query finds have the views of a real photo, read
+  from the store as any other; the rest have none, since a hundred thousand of them would fill the disk;
 - product: finding the best twenty by the matrix alone;
 - same: how many of the best twenty are those of the exact product of all vectors, computed in blocks;
 - the matrix on disk, and the memory of a process that has opened the library and answered.
@@ -29,10 +31,15 @@ from benchmarks.recording import parse_arguments, record, seconds
 from benchmarks.scale import growth
 from seesay import data
 from seesay.library.library import Library
+from seesay.library.stores.sql import pack
 from seesay.library.stores.sqlite import SqliteStore
 from seesay.library.types import Folder
 
 N_REAL, TOP = 1000, 20
+N_VIEWS = 20
+"""Real photos whose views the others get."""
+N_VIEWED = 200
+"""Photos that get views for each query: more than any stage reranks."""
 RECIPE = growth.Recipe(mixing=0.9, noise=0.7)
 ASK = """
 import json
@@ -55,19 +62,20 @@ def main() -> None:
     test = data.load("flickr8k").split("test").with_images()
     texts = list(test.sentences)[:: len(test.sentences) // 10][:10]
     with tempfile.TemporaryDirectory() as folder:
-        real = real_vectors(Path(folder), test.images[:N_REAL])
+        real, views = real_vectors(Path(folder), test.images[:N_REAL])
         rows = []
         for size in arguments.sizes:
             place = Path(folder) / f"library of {size}"
             fill(place, real, size, arguments.seed)
+            give_views(place, views, texts)
             rows.append(measure(place, size, texts, arguments.rounds))
             print(rows[-1], flush=True)
             shutil.rmtree(place)
     record(arguments, ("onnxruntime", "numpy"), rounds=arguments.rounds, seed=arguments.seed, rows=rows)
 
 
-def real_vectors(folder: Path, paths: Any) -> Floats:
-    """The vectors of photos, as the product indexes them."""
+def real_vectors(folder: Path, paths: Any) -> tuple[Floats, dict[str, list[Floats]]]:
+    """The vectors of photos, as the product indexes them, and what its later stages keep of a few of them."""
     photos = folder / "photos"
     photos.mkdir()
     for path in paths:
@@ -75,19 +83,41 @@ def real_vectors(folder: Path, paths: Any) -> Floats:
     with Library(folder / "real") as library:
         library.index(photos)
         hits = library.store.vectors(range(1, len(paths) + 1))
-    return np.stack(list(hits.values()))
+        views = {
+            stage.stage: list(library.store.views(stage.stage, range(1, N_VIEWS + 1)).values())
+            for stage in library.stages
+        }
+    return np.stack(list(hits.values())), views
 
 
 def fill(place: Path, real: Floats, n: int, seed: int) -> None:
     """A library of n photos that are not there."""
     with Library(place) as library:
-        library.store.start(library.encoder.fingerprint)
+        library.store.start(library.encoder.fingerprint, {each.stage: each.fingerprint for each in library.stages})
         library.store.set_folders([Folder(place / "photos")])
         assert isinstance(library.store, SqliteStore)
         near = growth.nearest(real, real, growth.N_NEAR + 1)[0][:, 1:]
         written = 0
         for rows in growth.grow_blocks(real, near, n, RECIPE, seed, 5000):
             written = write_photos(library.store, place, written, rows)
+
+
+def give_views(place: Path, views: dict[str, list[Floats]], texts: list[str]) -> None:
+    """Give the photos that the texts find what later stages look at."""
+    with Library(place) as library:
+        store = library.store
+        assert isinstance(store, SqliteStore)
+        found = {
+            hit.photos[0].content
+            for text in texts
+            for hit in store.nearest(library.encoder.encode_text(text), N_VIEWED, _everything())
+        }
+        with store._transaction() as connection:
+            for stage, own in views.items():
+                connection.executemany(
+                    "INSERT INTO views VALUES (?, ?, ?)",
+                    [(content, stage, pack(own[content % len(own)])) for content in sorted(found)],
+                )
 
 
 def write_photos(store: SqliteStore, place: Path, first: int, vectors: Floats) -> int:
@@ -112,7 +142,7 @@ def write_photos(store: SqliteStore, place: Path, first: int, vectors: Floats) -
 
 
 def measure(place: Path, n: int, texts: list[str], rounds: int) -> dict[str, Any]:
-    with Library(place) as library:
+    with Library(place, stages=()) as library:
         assert isinstance(library.store, SqliteStore)
         writing = seconds(lambda: library.search(texts[0], top=TOP))  # writes the matrix
         queries = np.stack([library.encoder.encode_text(text) for text in texts])
@@ -124,11 +154,17 @@ def measure(place: Path, n: int, texts: list[str], rounds: int) -> dict[str, Any
             [hit.photos[0].content for hit in library.store.nearest(query, TOP, _everything())] for query in queries
         ]
         same = [len(set(own) & set(best)) for own, best in zip(found, exact_best(library.store, queries), strict=True)]
+    with Library(place) as library:
+        stages = [stage.fingerprint.model for stage in library.cascade.held(library.store)]
+        library.search(texts[0], top=TOP)
+        every = [seconds(lambda t=text: library.search(t, top=TOP)) for _ in range(rounds) for text in texts]  # type: ignore[misc]
     memory = ask_alone(place, texts)
     return {
         "photos": n,
         "warm_milliseconds": round(1000 * statistics.median(warm), 1),
         "warm_milliseconds_least": round(1000 * min(warm), 1),
+        "all_stages_milliseconds": round(1000 * statistics.median(every), 1),
+        "later_stages": stages,
         "product_milliseconds": round(1000 * statistics.median(bare), 1),
         "same_of_20": [min(same), round(statistics.mean(same), 2)],
         "directions": matrix.rows.scheme.directions.shape[1] if not matrix.is_exact else matrix.dim,  # type: ignore[union-attr]
