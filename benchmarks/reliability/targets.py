@@ -171,7 +171,7 @@ def _rows(content: bytes, folder: Path) -> object:
     connection.close()
     # A search writes the matrix of all vectors, which takes longer than all else.
     searches = at // 2 in (0, 9)
-    _ask_all(place, searches, excusing=SeesayError)
+    _ask_all(place, searches, excusing=(SeesayError,))
     with suppress(SeesayError):
         repair_rows(place)
     try:
@@ -181,7 +181,7 @@ def _rows(content: bytes, folder: Path) -> object:
     return None
 
 
-def _ask_all(place: Path, searches: bool, *, excusing: type[Exception] | tuple[()] = ()) -> None:
+def _ask_all(place: Path, searches: bool, *, excusing: tuple[type[Exception], ...] = ()) -> None:
     """Ask a library for everything that it holds."""
     from seesay.library.stores.sqlite import SqliteStore
     from seesay.library.types import Filter
@@ -195,7 +195,7 @@ def _ask_all(place: Path, searches: bool, *, excusing: type[Exception] | tuple[(
             lambda: store.thumbnail(1), lambda: store.tags([1]), lambda: store.vectors([1]),
             lambda: store.files(Path("/")),
         ):  # fmt: skip
-            with suppress(excusing):
+            with suppress(*excusing):
                 ask()
     finally:
         store.close()

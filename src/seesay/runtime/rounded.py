@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from seesay.catalogue.weights import UPPER
 from seesay.errors import SeesayError
-from seesay.runtime.folder import HALF, MODEL, WEIGHTS, Session, inside, open_session, read_json
+from seesay.runtime.folder import HALF, MODEL, WEIGHTS, Session, inside, open_session, read_object
 from seesay.runtime.graph_file import read_initializers
 from seesay.runtime.tensors import read_tensors
 from seesay.system.digests import digest_file
@@ -155,7 +155,7 @@ def open_upper(folder: Path, source: Path, threads: int) -> Session:
 
 
 def _open(folder: Path, file: str, weights: Mapping[str, Floats], threads: int) -> Session:
-    path, arrays = round_graph(folder, read_json(folder / "network.json"), file, weights)
+    path, arrays = round_graph(folder, read_object(folder / "network.json"), file, weights)
     return open_session(path, threads, arrays)
 
 

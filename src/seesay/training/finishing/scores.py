@@ -100,7 +100,7 @@ def tag_gains(model: Matcher, photos: Collection, texts: Sequence[str], words: Q
     if seen is None:
         pooled = features_of(photos.images, model.feature_spec, ("pooled",)).rows(range(len(photos))).pooled
     else:
-        pooled = seen[:, -int(classifier.in_features) :]  # behind the eye's own stands that of ImageNet's network
+        pooled = seen[:, seen.shape[1] // 2 :]  # behind the eye's own stands that of ImageNet's network
     tags = [words.likeliest_tags(row) for row in classifier(pooled).softmax(1).numpy()]
     for row, own in enumerate(clues):
         if own:
