@@ -13,7 +13,7 @@ from pathlib import Path
 
 from safetensors.torch import load_file, save_file
 
-from seesay.catalogue.weights import find
+from seesay.catalogue.weights import find, weights_digest
 from seesay.models.pretrained import load
 
 KEPT = ("model.safetensors", "config.json", "card.md", "vocabulary.json", "frequencies.safetensors")
@@ -32,7 +32,7 @@ def average(first: str, second: str, out: Path, share: float = 0.5) -> None:
             shutil.copy(folder / name, out / name)
     about = json.loads((out / "config.json").read_text(encoding="utf-8"))
     about = {key: value for key, value in about.items() if key not in CHOSEN}
-    about["averaged"] = {"first": find(first).name, "second": find(second).name, "share": share}
+    about["averaged"] = {**{name: weights_digest(find(name).folder) for name in (first, second)}, "share": share}
     (out / "config.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     mixed = {name: (1 - share) * theirs[name].float() + share * tensor.float() for name, tensor in ours.items()}
     save_file({name: tensor.to(ours[name].dtype).contiguous() for name, tensor in mixed.items()}, out / KEPT[0])

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from seesay.data import Box, Collection, Item, Phrase
 from seesay.errors import SeesayError
-from seesay.evaluation.explanations import compare_pointing, evaluate_explanations, hottest_share
+from seesay.evaluation.explanations import compare_pointing, evaluate_explanations
 from seesay.evaluation.gradients import gradient_maps, last_block, word_gradients
 from seesay.evaluation.grounding import boxed_phrases
+from seesay.evaluation.taking_away import hottest_share
 from seesay.evaluation.tasks import abilities
 from seesay.evaluation.tasks.explanations import ExplanationsTask
 from seesay.images.backbones import Backbone

@@ -134,20 +134,12 @@ class Library:
         path = places.resolve_folder(folder)
         with self.store.writing(together=True):
             self._agree(start=True)
-            root = self._root_of(path, exclude)
+            root = places.remember(self.store, path, exclude)
             below = path if path != root.path else None
             return index_folder(
                 self.store, root, self.encoder, stages=self.cascade.held(self.store), below=below, retry=retry,
                 workers=workers, ray=ray, on_progress=on_progress,
             )  # fmt: skip
-
-    def _root_of(self, path: Path, exclude: Sequence[str] | None) -> Folder:
-        """The remembered folder that a path belongs to; it is remembered where there is none."""
-        while True:  # another indexer may have changed the folders in between
-            folders = self.store.folders()
-            root, remembered = places.root_of(path, folders, exclude)
-            if remembered == folders or self.store.set_folders(remembered, known=folders):
-                return root
 
     def _agree(self, *, start: bool = False) -> None:
         """Make sure that the library's vectors are those of the encoder."""
@@ -295,7 +287,7 @@ class Library:
             self._start()
             stages = self.cascade.held(self.store)
             for path in paths:
-                self._root_of(path, None)
+                places.remember(self.store, path)
             return {
                 folder.path: index_folder(
                     self.store, folder, self.encoder, stages=stages, workers=workers, on_progress=on_progress

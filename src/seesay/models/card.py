@@ -77,6 +77,10 @@ def write_card(about: Mapping[str, Any]) -> str:
             f"({about['recipe_fingerprint'][:12]}).",
             "",
         ]
+    if averaged := about.get("averaged"):
+        first, second = (f"`{name}` ({digest[:12]})" for name, digest in averaged.items() if name != "share")
+        share = f"{100 * averaged['share']:g} %"
+        lines += [f"Averaged after training by `tools/average_weights.py`: {first} with {share} of {second}.", ""]
     return "\n".join(lines)
 
 

@@ -28,7 +28,6 @@ from torch import Tensor, nn
 from seesay.catalogue.weights import UPPER, short_texts_of, weights_digest
 from seesay.errors import SeesayError
 from seesay.images.activations import Lower, load_lower
-from seesay.images.backbones import find_network
 from seesay.images.features import Features, FeatureSpec, preprocess
 from seesay.images.halves import split_network
 from seesay.images.io import open_image
@@ -38,10 +37,9 @@ from seesay.layers.packing import pack_state
 from seesay.layers.pooling import masked_mean
 from seesay.layers.transformer import TextEncoder, read_bert
 from seesay.models.base import ImageLike, Matcher
-from seesay.models.pretrained import load
+from seesay.models.eye_parts import load_beside, lower_network
 from seesay.models.registry import register_model
 from seesay.models.starting import find_start, fit_tensors, read_data, read_family
-from seesay.models.vse import VSE
 from seesay.settings.eye_ear import EyeEarConfig as EyeEarConfig
 from seesay.settings.short_texts import ShortTexts
 from seesay.text.subwords import LONGEST, Subwords
@@ -81,7 +79,7 @@ class EyeEar(Matcher):
 
     def __init__(self, config: EyeEarConfig, tokenizer: Tokenizer, features: FeatureSpec) -> None:
         super().__init__(config, tokenizer, features)
-        backbone = _lower_network(config, features).load_backbone()
+        backbone = lower_network(config, features).load_backbone()
         if not isinstance(backbone.classifier, nn.Linear):
             raise SeesayError(f"{features.backbone} has no ImageNet classes to keep", allowed="an efficientnet-lite")
         if (n := len(tokenizer)) != config.n_subwords:
@@ -109,7 +107,7 @@ class EyeEar(Matcher):
         if config.packed:
             self.classifier = None
             pack_state(self, [name for name, weight in self.named_parameters() if weight.ndim > 1])
-        self.beside = _load_beside(config.beside, config.beside_dim, features) if config.beside else None
+        self.beside = load_beside(config.beside, config.beside_dim, features) if config.beside else None
 
     def initialise(self, seed: int) -> None:
         """Start both halves from weights of this family, or the ear from a text transformer, the eye from ImageNet."""
@@ -294,27 +292,3 @@ class EyeEar(Matcher):
 
     def score(self, images: Tensor, texts: Tensor) -> Tensor:
         return images @ texts.T
-
-
-def _lower_network(config: EyeEarConfig, features: FeatureSpec) -> FeatureSpec:
-    """The network of the lower half, where features may be those of a network that has the eye's upper half."""
-    network = find_network(features.backbone)
-    if network.both != config.on_vectors:
-        raise SeesayError(
-            f"config.on_vectors is {str(config.on_vectors).lower()}, the features are those of {features.backbone}",
-            allowed="on_vectors with eye-imagenet, and with no other network",
-        )
-    return FeatureSpec(network.lower, features.size, features.crop) if config.on_vectors else features
-
-
-def _load_beside(name: str, dim: int, features: FeatureSpec) -> VSE:
-    """The second embedding of an eye: a VSE on the same network, which is not trained further."""
-    found = load(name)
-    if not isinstance(found, VSE) or found.outputs != ("pooled",) or found.view_dim != dim:
-        raise SeesayError(
-            f"{name} cannot be the second embedding of an eye with config.beside_dim {dim}",
-            allowed="a vse of the network's vector, with its dim as beside_dim",
-        )
-    if found.feature_spec != features:
-        raise SeesayError(f"{name} uses the network {found.feature_spec.name}, the eye uses {features.name}")
-    return found.requires_grad_(False)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from seesay.evaluation.explanations import N_LEFT_OUT, SHARES, evaluate_explanations
+from seesay.evaluation.explanations import evaluate_explanations
 from seesay.evaluation.report import Measured, Report
+from seesay.evaluation.taking_away import N_LEFT_OUT, SHARES
 from seesay.evaluation.tasks.base import Column, Columns, EvaluationTask, Request
 
 

@@ -111,6 +111,15 @@ def without(folder: Folder, part: Path) -> Folder:
     return replace(folder, exclude=tuple(dict.fromkeys([*folder.exclude, pattern_for(part, folder.path)])))
 
 
+def remember(store: Store, path: Path, exclude: Sequence[str] | None = None) -> Folder:
+    """The folder of a library that a path belongs to; it is remembered where there is none (`root_of`)."""
+    while True:  # another indexer may have changed the folders in between
+        folders = store.folders()
+        root, remembered = root_of(path, folders, exclude)
+        if remembered == folders or store.set_folders(remembered, known=folders):
+            return root
+
+
 def root_of(path: Path, folders: Sequence[Folder], exclude: Sequence[str] | None = None) -> tuple[Folder, list[Folder]]:
     """The indexed folder that a path belongs to, and the folders that are indexed from then on.
 
