@@ -45,7 +45,8 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
     for column in ("name", "family", "MB", "measured on", "figures"):
         table.add_column(column, justify="right" if column == "MB" else "left")
     for weights in found:
-        lines = sorted(weights.figures.items()) or [("–", {})]
+        # A longer key is that of a part of the images, or of another way to decode: the card has them.
+        lines = sorted(item for item in weights.figures.items() if item[0].count("/") == 1) or [("–", {})]
         for place, (key, report) in enumerate(lines):
             named = (weights.name, weights.about["family"], f"{weights.size / 1e6:.1f}") if place == 0 else ("", "", "")
             table.add_row(*named, key, _figures(report))
