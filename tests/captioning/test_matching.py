@@ -90,6 +90,19 @@ def test_captions_are_chosen_among_candidates_and_drawn_ones_stay_as_drawn(
     assert all(each.match is not None for each in compared)
 
 
+def test_a_narrow_beam_is_widened_to_the_captions_that_are_ordered_unless_its_width_was_typed(
+    captioner: Model, features: ImageFeatures
+) -> None:
+    by_eye = CaptionJudge(captioner, Matching("eye", weight=1000.0, candidates=10))
+    narrow, wide = (replace(Settings.of(captioner), beam=width, candidates=10) for width in (2, 10))
+    (from_narrow,), (from_wide,) = (
+        caption_images(captioner, features.rows([0]), settings=settings, judge=by_eye) for settings in (narrow, wide)
+    )
+    assert from_narrow[0].text == from_wide[0].text
+    typed = replace(narrow, candidates=2)
+    assert by_eye.widen(typed).beam == 2
+
+
 def test_confidence_that_rests_on_a_match_is_not_told_without_one() -> None:
     doubt = Doubt(1.0, 0.0, 0.0, 0.5, per_match=4.0, matcher="eye")
     assert judge(caption("a cat", -3.0), doubt).confidence is None

@@ -70,6 +70,7 @@ def caption_images(
         n = max(n_best, settings.candidates)
         settings = replace(settings, beam=n)
     elif judge and not sampling:
+        settings = judge.widen(settings)
         n = max(n_best, min(judge.matching.candidates, settings.beam))
     n_blocks = -(-len(features) // AT_ONCE)
     seeds = block_seeds(sampling.seed, n_blocks) if sampling else [0] * n_blocks

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seesay.captioning.sentences import Caption
+from seesay.captioning.settings import Settings
 from seesay.catalogue.weights import Trained, tuned_table
 from seesay.images.arrays import ImageFeatures
 from seesay.runtime.protocol import Answering
@@ -55,6 +56,10 @@ class CaptionJudge:
     def __init__(self, captioner: Answering, matching: Matching) -> None:
         self.matching = matching
         self._witness = Witness(matching.matcher, captioner)
+
+    def widen(self, settings: Settings) -> Settings:
+        """The settings with a beam that holds the captions it orders; a typed width stays (`Settings.candidates`)."""
+        return replace(settings, beam=max(settings.beam, min(self.matching.candidates, settings.candidates)))
 
     def compare(self, captions: Sequence[Sequence[Caption]], features: ImageFeatures) -> list[list[Caption]]:
         """The captions of images with these features, each with its cosine (`match`), in the same order."""

@@ -16,7 +16,7 @@ class Settings:
 
     Attributes:
         beam: Width of the beam where captions are not reranked.
-        candidates: Width of the beam, and sentences of it, where they are.
+        candidates: Width of the beam, and sentences of it, where they are, by consensus or by a matcher.
         length_power: See `seesay.captioning.beam.beam`.
         min_length: Words without which a sentence does not end.
         max_length: Words at which a sentence is cut.

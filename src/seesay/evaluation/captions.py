@@ -108,6 +108,7 @@ def describe_decoding(settings: Settings, judge: CaptionJudge | None = None, sam
     """
     if sampling:
         return f"sampled, seed {sampling.seed}"
+    settings = judge.widen(settings) if judge else settings
     rules = f", length power {settings.length_power:g}" if settings.length_power else ""
     rules += f", {settings.min_length} words or more" if settings.min_length > 1 else ""
     rules += f", no {settings.no_repeat} words twice" if settings.no_repeat else ""

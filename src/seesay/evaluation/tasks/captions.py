@@ -40,7 +40,7 @@ class CaptionsTask(EvaluationTask):
         # Greedy is what papers call so: the likeliest word until the end, without rules of length or repetition.
         sampling = None if request.sample is None else Sampling(seed=request.sample)
         is_plain = request.beam == 1 or sampling is not None
-        settings = Settings(beam=1) if is_plain else Settings.of(model, beam=request.beam)
+        settings = Settings(beam=1) if is_plain else Settings.of(model, beam=request.beam, candidates=request.beam)
         judge = None if is_plain else judge_of(model)
         training = training_sentences(model.weights) if model.weights else None
         with request.bar(f"captions of {request.collection.name}", "photos") as on_progress:
