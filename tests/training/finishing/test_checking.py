@@ -15,7 +15,7 @@ from seesay.training.finishing.requests import Proposal
 @pytest.mark.parametrize(
     ("name", "steps"),
     [
-        ("vse", ["hubness", "calibration", "tags"]),
+        ("vse", ["calibration", "tags"]),
         ("mrnn", ["captions", "matching", "confidence"]),
         ("ensemble", ["ensemble"]),
         ("smlstm", []),
