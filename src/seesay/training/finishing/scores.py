@@ -96,11 +96,11 @@ def tag_gains(model: Matcher, photos: Collection, texts: Sequence[str], words: Q
     classifier = model.feature_spec.load_backbone().classifier
     if classifier is None or not any(clues):
         return gains
-    seen = _seen_by_others(model, photos)
-    if seen is None:
+    seen, width = _seen_by_others(model, photos), next(classifier.parameters()).shape[1]
+    if seen is None or seen.shape[1] == width:  # the eye's own vector alone
         pooled = features_of(photos.images, model.feature_spec, ("pooled",)).rows(range(len(photos))).pooled
     else:
-        pooled = seen[:, seen.shape[1] // 2 :]  # behind the eye's own stands that of ImageNet's network
+        pooled = seen[:, -width:]  # behind the eye's own stands that of ImageNet's network
     tags = [words.likeliest_tags(row) for row in classifier(pooled).softmax(1).numpy()]
     for row, own in enumerate(clues):
         if own:
