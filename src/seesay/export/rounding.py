@@ -7,7 +7,7 @@ photos here: how far each channel of a block's output reaches, and the mean of e
 What is kept of the rounding's cost, each found by looking at one layer at a time:
 - The first convolutions stay in single precision. They see the pixels, and half of all error came from them.
 - A depthwise kernel keeps its sum: many are edges, whose sum is almost nothing, on channels that are never 0.
-- What rounding a weight adds on the mean of its channel is taken off the bias.
+- What rounding a weight adds on the mean of its channel is subtracted from the bias.
 - What passes ReLU6 has the range 0 to 6 on any photo, so no range of it is measured, and none can be too small.
 """
 
