@@ -4,8 +4,8 @@ Opening such a graph unpacks its weights, folds what is constant and rearranges 
 as an answer takes. The first process that opens one keeps what it has become, a graph and the
 weights as they are computed with, in a file that the next process maps into its memory.
 
-A kept graph is opened without rearranging its weights, which pays only where it is asked often; after a few questions
-it is opened once more with that.
+A kept graph is opened without rearranging its weights, which pays only where it is asked often: for several sentences
+at once, or after a few questions, it is opened once more with that. The two differ in the last bit of what they give.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from seesay.system.reading import parse_json, read_text
 GRAPHS = "graphs"
 """The folder in the cache."""
 OFTEN = 20
-"""Questions after which rearranged weights have paid for themselves."""
+"""Questions of one sentence after which rearranged weights have paid for themselves."""
 MOST = 8
 """Kept graphs; those that were written first go first."""
 _FILES = ("graph.onnx", "weights.bin")
@@ -44,13 +45,15 @@ class AskedOften:
     def __init__(self, first: Session, again: Callable[[], Session]) -> None:
         self.inputs, self.outputs, self.path = first.inputs, first.outputs, first.path
         self._session, self._again = first, again
-        self._questions = count(1)
+        self._questions, self._is_warm, self._lock = count(1), False, Lock()
 
     def __call__(self, arrays: Arrays) -> list[NDArray[Any]]:
         """What the graph gives, in the order of its outputs (`Session`)."""
-        if next(self._questions) == OFTEN:
-            with suppress(SeesayError):  # what is open answers as well, a little slower
-                self._session = self._again()
+        several = any(len(rows) > 1 for rows in arrays.values())
+        if not self._is_warm and (several or next(self._questions) > OFTEN):
+            with self._lock:
+                if not self._is_warm:
+                    self._session, self._is_warm = self._again(), True
         return self._session(arrays)
 
 
