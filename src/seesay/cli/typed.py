@@ -39,7 +39,7 @@ def _as_typed(annotation: Any) -> Any:
     if get_origin(annotation) is not Annotated:
         return annotation
     kind, *declared = get_args(annotation)
-    return Annotated[(kind, *map(_declaration, declared))]  # type: ignore[return-value]
+    return Annotated[(kind, *map(_declaration, declared))]
 
 
 def _declaration(declared: Any) -> Any:
