@@ -16,37 +16,25 @@ what it installs. rclip itself is installed once into an environment outside of 
 import argparse
 import gzip
 import itertools
-import json
-import os
-import resource
 import shutil
 import statistics
 import string
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from PIL import Image
 from torch import Tensor, nn
 
 from benchmarks.recording import parse_arguments, record
+from benchmarks.speed.commands import Run, measured
 from seesay import data
 
 QUERY = "two dogs play in the snow"
 FOLDER = "ViT-B-32-256-datacomp_s34b_b86k"
 WIDTH, HEIGHT = 2048, 1536
-
-
-class Run(NamedTuple):
-    """What a command took: seconds, seconds of all processors together, and the most memory in megabytes."""
-
-    seconds: float
-    cpu: float
-    memory: int
 
 
 class Vision(nn.Module):
@@ -127,32 +115,6 @@ def make_photos(folder: Path, n: int) -> None:
         with Image.open(path) as image:
             large = image.convert("RGB").resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC)
             large.save(folder / Path(path).name, quality=90)
-
-
-def run(command: list[str], folder: Path, environment: dict[str, str]) -> Run:
-    """What a command takes in a folder, where it is the only child of this process."""
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        command, cwd=folder, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    told = b"".join(part for part in process.communicate() if part)
-    taken = time.perf_counter() - start
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {told.decode(errors='replace')[-500:]}")
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Run(taken, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024)
-
-
-def measured(command: list[str], folder: Path, environment: dict[str, str]) -> Run:
-    """The same in a process of its own, as the system counts all children of one together."""
-    program = (
-        "import sys, json; from pathlib import Path; from benchmarks.speed.rclip import run\n"
-        "command, folder, environment = json.loads(sys.argv[1])\n"
-        "print(json.dumps(run(command, Path(folder), environment)))"
-    )
-    asked = json.dumps([command, str(folder), environment])
-    finished = subprocess.run([sys.executable, "-c", program, asked], check=True, capture_output=True, text=True)
-    return Run(*json.loads(finished.stdout))
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
 """`python -m seesay` is the command line."""
 
-from seesay.cli.main import run
+from seesay.cli.main import start
 
-run()
+start()

@@ -159,3 +159,33 @@ def test_a_name_that_no_file_can_have_is_a_sentence(seesay: Call, tmp_path: Path
         assert finished.code == 2
         assert finished.err.count("\n") <= 3
         assert "seesay: " in finished.err
+
+
+def test_a_command_without_typer_ends_as_one_with_it(tmp_path: Path) -> None:
+    program = "import sys; sys.argv[0] = 'seesay'; from seesay.cli.main import start; start()"
+
+    def ask(*words: str) -> "subprocess.CompletedProcess[str]":
+        environment = {**os.environ, "SEESAY_LIBRARY": str(tmp_path / "library")}
+        return subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, env=environment)
+
+    refused = ask("search", "dogs", str(tmp_path / "nowhere"))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "does not exist" in refused.stderr
+    found = ask("words", "dog", "cat", "--json")
+    assert found.returncode == 0
+    json.loads(found.stdout)
+    assert ask("words").returncode == 2
+
+
+def test_a_query_that_is_plainly_typed_imports_neither_typer_nor_rich(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from seesay.cli.main import run\n"
+        "try:\n    run(['search', 'dogs', sys.argv[1]])\n"
+        "finally:\n    print(sorted({'typer', 'rich', 'torch', 'PIL', 'tomllib', 'html'} & sys.modules.keys()))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "nowhere")], capture_output=True, text=True,
+        env={**os.environ, "SEESAY_LIBRARY": str(tmp_path / "library")},
+    )  # fmt: skip
+    assert done.stdout.strip() == "[]", done.stderr

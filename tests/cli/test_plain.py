@@ -9,6 +9,7 @@ import typer
 
 from seesay.cli.main import PLAIN
 from seesay.cli.plain import read_plainly
+from seesay.cli.typed import as_typed
 
 PLAINLY = (
     "search dogs",
@@ -48,7 +49,7 @@ def by_typer(name: str, words: list[str]) -> dict[str, Any]:
         given.update(options)
 
     app = typer.Typer()
-    app.command()(stand_in)
+    app.command()(as_typed(stand_in))
     app(words, standalone_mode=False)
     return given
 

@@ -20,13 +20,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_folders_of_a_system_are_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
     monkeypatch.setattr("platformdirs.user_cache_path", lambda *_, **__: home / "Library" / "Caches" / "seesay")
     monkeypatch.setattr("platformdirs.user_data_path", lambda *_, **__: home / "Library" / "seesay")
     assert cache_dir() == home / "Library" / "Caches" / "seesay"
     assert library_dir() == home / "Library" / "seesay" / "library"
 
 
+def test_linux_uses_those_of_the_standard(home: Path) -> None:
+    assert cache_dir() == home / ".cache" / "seesay"
+    assert library_dir() == home / ".local" / "share" / "seesay" / "library"
+
+
 def test_folders_that_are_there_already_stay_in_use(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
     monkeypatch.setattr("platformdirs.user_cache_path", lambda *_, **__: home / "Library" / "Caches" / "seesay")
     monkeypatch.setattr("platformdirs.user_data_path", lambda *_, **__: home / "Library" / "seesay")
     for place in (".cache/seesay", ".local/share/seesay"):

@@ -7,6 +7,7 @@ change of a file's status is set by the system alone, so that whatever writes to
 import json
 import os
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from seesay.errors import SeesayError
@@ -39,8 +40,16 @@ def digest_of(path: Path, status: os.stat_result, part: str = "") -> str:
 
 
 def _read() -> dict[str, object]:
+    path = cache_dir() / FILE
     try:
-        found = parse_json(read_text(cache_dir() / FILE))
+        status = path.stat()
+        return _read_once(path, status.st_mtime_ns, status.st_size, status.st_ino)
     except (OSError, ValueError, RecursionError, SeesayError):
         return {}
+
+
+@lru_cache(maxsize=1)
+def _read_once(path: Path, changed: int, size: int, place: int) -> dict[str, object]:
+    """A query asks for a dozen digests."""
+    found = parse_json(read_text(path))
     return found if isinstance(found, dict) else {}

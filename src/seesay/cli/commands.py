@@ -14,6 +14,7 @@ from seesay.cli.research.magnitudes import magnitudes
 from seesay.cli.research.map import map
 from seesay.cli.research.train import train
 from seesay.cli.research.tune import tune
+from seesay.cli.typed import as_typed
 from seesay.cli.use import library, models
 from seesay.cli.use.caption import caption
 from seesay.cli.use.demo import demo
@@ -70,3 +71,6 @@ app.add_typer(data.app, name="data")
 for each in (app, library.app, models.app, data.app):
     for command in each.registered_commands:
         command.help = join_lines(getdoc(command.callback) or "")
+        command.callback = as_typed(command.callback) if command.callback else None
+    if each.registered_callback and each.registered_callback.callback:
+        each.registered_callback.callback = as_typed(each.registered_callback.callback)

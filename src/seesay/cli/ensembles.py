@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+from seesay.cli import light
 
 if TYPE_CHECKING:
     from seesay.catalogue.ensembles import Ensemble
@@ -59,7 +59,7 @@ def evaluate_together(
 
     def tell(split: str, name: str) -> None:
         if not options["as_json"]:
-            typer.echo(f"scores of {Path(name).name} on {split}", err=True)
+            light.echo(f"scores of {Path(name).name} on {split}", err=True)
 
     if isinstance(members, Ensemble):
         ensemble = members
@@ -72,7 +72,7 @@ def evaluate_together(
         ensemble = choose_weights(members, found, image_of, f"{whole.name}/{split}")
         if not options["as_json"]:
             chosen = ", ".join(f"{Path(member.name).name} {member.weight:.2f}" for member in ensemble.members)
-            typer.echo(f"weights chosen on {split}: {chosen}", err=True)
+            light.echo(f"weights chosen on {split}: {chosen}", err=True)
     split = str(options["split"])
     test = EvaluationSet(measured, protocol, options["seed"])
     evaluation = evaluate_ensemble(ensemble, test, on_member=lambda name: tell(split, name))

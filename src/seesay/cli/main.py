@@ -5,6 +5,7 @@ takes as long as a search. Everything else, help and mistakes among it, goes thr
 """
 
 import errno
+import gc
 import io
 import os
 import sys
@@ -15,8 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.messages import describe_error, warn
 from seesay.cli.plain import read_plainly
 from seesay.errors import SeesayError
@@ -29,10 +29,34 @@ PLAIN = ("caption", "describe", "explain", "index", "match", "search", "words")
 ONE_THREAD = (*PLAIN, "demo", "ground", "identify", "library", "neighbours", "regions", "serve")
 """Commands whose products are of a few hundred vectors, which take longer to share among threads than to compute.
 Networks have threads of their own."""
+_GARBAGE = 50_000
+"""New objects after which Python looks for garbage. By default it would do so all through the imports."""
 _PACKAGE = Path(__file__).parents[1]
 _NO_NAMES = (errno.ENAMETOOLONG, errno.ELOOP)  # wherever a name is looked up that no file can have
 _NOBODY_READS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)  # what is printed goes to a closed pipe or a full disk
 _STOPPED = "seesay: stopped; what was finished is kept, the same command goes on from there"
+
+
+def start() -> NoReturn:
+    """What `seesay` and `python -m seesay` do: run the command line, and end the process."""
+    gc.set_threshold(_GARBAGE)
+    try:
+        run()
+        code: object = 0
+    except SystemExit as end:
+        code = end.code
+    if _is_over(sys.argv[1:]):
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else 1)
+    sys.exit(code)  # type: ignore[arg-type]
+
+
+def _is_over(given: list[str]) -> bool:
+    """Whether nothing is left to do: taking the interpreter down in order takes a third of a query.
+
+    All files are closed and all is printed by then. An indexer may have joined a cluster, which wants to be told.
+    """
+    return bool(given) and given[0] in PLAIN and given[0] != "index" and not {"ray", "torch"} & sys.modules.keys()
 
 
 def run(arguments: list[str] | None = None) -> None:
@@ -72,12 +96,12 @@ def _ending() -> Iterator[None]:
             if extra is None:
                 raise
             raise missing_parts([extra], "this") from error
-        except typer.Exit as end:
+        except light.Exit as end:
             sys.exit(end.exit_code)
         except KeyboardInterrupt as stop:
             raise SystemExit(130) from stop
     except SeesayError as error:
-        typer.echo(f"seesay: {describe_error(error)}", err=True)
+        light.echo(f"seesay: {describe_error(error)}", err=True)
         from seesay.system.cluster import ClusterGoneError
 
         if isinstance(error, ClusterGoneError):  # Ray's threads, left behind by their cluster, crash an orderly end
@@ -87,7 +111,7 @@ def _ending() -> Iterator[None]:
         sys.exit(2)
     except SystemExit as end:
         if _was_interrupted(end):  # typer has made an exit of it
-            typer.echo(_STOPPED, err=True)
+            light.echo(_STOPPED, err=True)
         _end_output()
         raise
     except OSError as error:
@@ -102,7 +126,7 @@ def _ending() -> Iterator[None]:
             _refuse_name(str(error).partition(" from ")[2].strip("'"), "too many levels of symbolic links")
         if not _lacks_memory(error):
             raise
-        typer.echo("seesay: there is not enough memory for that", err=True)
+        light.echo("seesay: there is not enough memory for that", err=True)
         sys.exit(1)
 
 
@@ -164,7 +188,7 @@ def _give_up_output() -> None:
 
 
 def _refuse_name(name: object, why: str) -> NoReturn:
-    typer.echo(f"seesay: cannot look up {printable(os.fsdecode(str(name)))[:80]!r}: {why}", err=True)
+    light.echo(f"seesay: cannot look up {printable(os.fsdecode(str(name)))[:80]!r}: {why}", err=True)
     sys.exit(2)
 
 

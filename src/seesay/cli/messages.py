@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import typer
-
+from seesay.cli import light
 from seesay.errors import SeesayError
 from seesay.system.names import printable
 
@@ -38,20 +37,20 @@ def describe(done: "Indexed") -> str:
 def complain(done: "Indexed") -> None:
     """Say on stderr what could not be used: a few in full, each hint once."""
     for failure in done.failures[:_N_SHOWN]:
-        typer.echo(f"  not usable: {printable(failure.path)}: {printable(failure.reason)}", err=True)
+        light.echo(f"  not usable: {printable(failure.path)}: {printable(failure.reason)}", err=True)
     if len(done.failures) > _N_SHOWN:
-        typer.echo(f"  and {len(done.failures) - _N_SHOWN:,} more: seesay library failures", err=True)
+        light.echo(f"  and {len(done.failures) - _N_SHOWN:,} more: seesay library failures", err=True)
     for hint in dict.fromkeys(failure.hint for failure in done.failures if failure.hint):
         n_helped = sum(failure.hint == hint for failure in done.failures)
-        typer.echo(f"  try for {n_helped:,} of them: {hint}", err=True)
+        light.echo(f"  try for {n_helped:,} of them: {hint}", err=True)
     for folder, why in done.unreadable.items():
-        typer.echo(f"  cannot look into {printable(folder)}: {why}", err=True)
+        light.echo(f"  cannot look into {printable(folder)}: {why}", err=True)
 
 
 def warn(warnings: Iterable[str]) -> None:
     """Say on stderr what one should know before relying on a result, or what could not be used."""
     for warning in warnings:
-        typer.echo(f"seesay: {printable(warning, keep=_LINE_BREAK)}", err=True)
+        light.echo(f"seesay: {printable(warning, keep=_LINE_BREAK)}", err=True)
 
 
 def describe_error(error: SeesayError) -> str:

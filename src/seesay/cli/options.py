@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.system import ranges
 from seesay.system.remote import as_path
 
@@ -21,33 +20,33 @@ def _check_place(place: str | None) -> str | None:
 
 
 Model = Annotated[
-    str, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
+    str, light.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (seesay models).")
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="Take every word as typed, even if it looks misspelt.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Exact = Annotated[bool, light.Option("--exact", help="Take every word as typed, even if it looks misspelt.")]
+AsJson = Annotated[bool, light.Option("--json", help="Print JSON instead of text.")]
 Photo = Annotated[
-    PathOrAddress, typer.Argument(parser=as_path, metavar="PHOTO", help="A photo; - reads it from stdin.")
+    PathOrAddress, light.Argument(parser=as_path, metavar="PHOTO", help="A photo; - reads it from stdin.")
 ]
 Photos = Annotated[
-    list[PathOrAddress], typer.Argument(parser=as_path, metavar="PHOTO…", help="Photos, and folders of photos.")
+    list[PathOrAddress], light.Argument(parser=as_path, metavar="PHOTO…", help="Photos, and folders of photos.")
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw the result: a PNG, JPEG or WebP file.")
+    Path | None, light.Option("--output", "-o", metavar="FILE", help="Draw the result: a PNG, JPEG or WebP file.")
 ]
 Overwrite = Annotated[
     bool,
-    typer.Option("--overwrite", help="Replace a file that seesay did not write. Input files are never replaced."),
+    light.Option("--overwrite", help="Replace a file that seesay did not write. Input files are never replaced."),
 ]
 OverwriteFolder = Annotated[
     bool,
-    typer.Option("--overwrite", help="Write into a folder even if it holds other files than an earlier result."),
+    light.Option("--overwrite", help="Write into a folder even if it holds other files than an earlier result."),
 ]
 Regions = Annotated[
-    str, typer.Option("--regions", metavar="SCHEME", help="Boxes to choose from: search-N, windows-N or grid-RxC.")
+    str, light.Option("--regions", metavar="SCHEME", help="Boxes to choose from: search-N, windows-N or grid-RxC.")
 ]
 Place = Annotated[
     str | None,
-    typer.Option(
+    light.Option(
         "--library",
         metavar="DIR|URL",
         callback=_check_place,
@@ -56,36 +55,36 @@ Place = Annotated[
 ]
 Precision = Annotated[
     str | None,
-    typer.Option(
+    light.Option(
         metavar="float|int8",
         help="Of the network, for a library that is still empty: int8 is faster, float exact. Default: int8 where the "
         "processor computes it.",
     ),
 ]
 Data = Annotated[
-    str, typer.Option("--data", "-d", metavar="DATA", help="A captioned collection: a path, or a name in SEESAY_DATA.")
+    str, light.Option("--data", "-d", metavar="DATA", help="A captioned collection: a path, or a name in SEESAY_DATA.")
 ]
 Collection = Annotated[
-    str, typer.Argument(metavar="DATA", help="A captioned collection: a path, or a name in SEESAY_DATA.")
+    str, light.Argument(metavar="DATA", help="A captioned collection: a path, or a name in SEESAY_DATA.")
 ]
 Within = Annotated[
     str,
-    typer.Option("--in", metavar="DATA", help="Where to look: a captioned collection, or a folder of photos."),
+    light.Option("--in", metavar="DATA", help="Where to look: a captioned collection, or a folder of photos."),
 ]
 Images = Annotated[
     PathOrAddress | None,
-    typer.Option(
+    light.Option(
         parser=as_path, metavar="DIR", help="The folder of the images, if the collection does not contain them."
     ),
 ]
-Split = Annotated[str, typer.Option(metavar="NAME", help="Which split of a collection: train, dev, test, or all.")]
+Split = Annotated[str, light.Option(metavar="NAME", help="Which split of a collection: train, dev, test, or all.")]
 Seed = Annotated[
-    int, typer.Option(min=0, max=ranges.SEED, metavar="N", help="The seed: the same one gives the same result.")
+    int, light.Option(min=0, max=ranges.SEED, metavar="N", help="The seed: the same one gives the same result.")
 ]
 Workers = Annotated[
-    int, typer.Option(min=0, max=ranges.THREADS, metavar="N", help="Threads; 0 means one for each core.")
+    int, light.Option(min=0, max=ranges.THREADS, metavar="N", help="Threads; 0 means one for each core.")
 ]
 Ray = Annotated[
     str | None,
-    typer.Option(metavar="local|auto", help="Use a Ray cluster: one on this machine (local), or a running one (auto)."),
+    light.Option(metavar="local|auto", help="Use a Ray cluster: one on this machine (local), or a running one (auto)."),
 ]

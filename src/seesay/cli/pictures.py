@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.system.names import printable
 
@@ -75,7 +74,7 @@ def save_drawing(draw: Callable[[], "Image"], output: Path | None) -> dict[str, 
 def tell_drawn(drawn: dict[str, str]) -> None:
     """Say on stderr where a result was drawn, if it was (`save_drawing`)."""
     for path in drawn.values():
-        typer.echo(f"drawn in {printable(path)}", err=True)
+        light.echo(f"drawn in {printable(path)}", err=True)
 
 
 def show_result(
@@ -92,13 +91,13 @@ def show_result(
         failures: Photos that could not be used, with the reasons; if there are any, the exit code is 1.
     """
     if as_json:
-        typer.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
+        light.echo(json.dumps(found.to_dict() | drawn, indent=2, ensure_ascii=False))
     else:
         print_table(found)
         warn(map(printable, (failures or {}).values()))
         tell_drawn(drawn)
     if failures:
-        raise typer.Exit(1)
+        raise light.Exit(1)
 
 
 def read_stdin(photo: Path) -> Path | bytes:

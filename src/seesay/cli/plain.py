@@ -1,4 +1,4 @@
-"""Options that are plainly typed, read from the declarations that typer reads them from.
+"""Options that are plainly typed, read from the declarations that typer's are made of.
 
 Plain is: `--name value`, `--name=value`, `-n value`, a flag, and arguments. Whatever is not, or not what was declared,
 is left to typer, which then says what is wrong.
@@ -12,10 +12,12 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from typer import BadParameter
-from typer.models import ArgumentInfo, OptionInfo
+from seesay.cli.light import ArgumentOf, Declared, OptionOf
 
 _NUMBERS = {int: re.compile(r"-?\d{1,18}"), float: re.compile(r"-?\d{1,18}(\.\d{1,18})?")}
+
+
+_UNDERSTOOD = {"metavar", "help", "show_default", "min", "max", "parser", "callback"}
 
 
 class _NotPlainError(Exception):
@@ -23,11 +25,11 @@ class _NotPlainError(Exception):
 
 
 @dataclass(frozen=True)
-class _Declared:
+class _Parameter:
     """A parameter of a command: what it is called, of what kind it is, and whether there may be several."""
 
     name: str
-    info: Any
+    info: Declared
     kind: Any
     several: bool
     default: Any
@@ -35,9 +37,7 @@ class _Declared:
     @property
     def names(self) -> dict[str, Any]:
         """What is typed for it → the value that this stands for; None for the one that follows."""
-        # The first name stands where a default would be, if the declaration stood behind the equals sign.
-        named = (self.info.default, *(self.info.param_decls or ()))
-        declared = [name for name in named if isinstance(name, str) and name.startswith("-")]
+        declared = self.info.names
         if self.kind is not bool:
             return dict.fromkeys(declared or [f"--{self.name.replace('_', '-')}"])
         if not declared:
@@ -50,13 +50,13 @@ class _Declared:
 
     def read(self, text: str) -> Any:
         """The value of what was typed."""
-        if self.info.parser is not None:
-            return self.info.parser(text)
+        if (parser := self.info.settings.get("parser")) is not None:
+            return parser(text)
         if self.kind in _NUMBERS:
             if not _NUMBERS[self.kind].fullmatch(text):
                 raise _NotPlainError
             value = self.kind(text)
-            least, most = self.info.min, self.info.max
+            least, most = (self.info.settings.get(limit) for limit in ("min", "max"))
             if (least is not None and value < least) or (most is not None and value > most):
                 raise _NotPlainError
             return value
@@ -64,15 +64,16 @@ class _Declared:
 
     def checked(self, value: Any) -> Any:
         """The value as the parameter's own check gives it."""
-        return value if self.info.callback is None else self.info.callback(value)
+        check = self.info.settings.get("callback")
+        return value if check is None else check(value)
 
 
 def read_plainly(command: Callable[..., Any], typed: Sequence[str]) -> dict[str, Any] | None:
     """What a command is to be called with; None where typer has to find that out.
 
     Example:
-        >>> import typer
-        >>> def greet(names: Annotated[list[str], typer.Argument()], n: Annotated[int, typer.Option("-n")] = 1): ...
+        >>> from seesay.cli.light import Argument, Option
+        >>> def greet(names: Annotated[list[str], Argument()], n: Annotated[int, Option("-n")] = 1): ...
         >>> read_plainly(greet, ["Ada", "-n", "2", "Bob"])
         {'names': ['Ada', 'Bob'], 'n': 2}
         >>> read_plainly(greet, ["--help"]), read_plainly(greet, ["-n", "many"])
@@ -81,11 +82,11 @@ def read_plainly(command: Callable[..., Any], typed: Sequence[str]) -> dict[str,
     try:
         declared = [_declared(parameter) for parameter in signature(command).parameters.values()]
         return _read(declared, typed)
-    except (_NotPlainError, BadParameter):
+    except _NotPlainError:
         return None
 
 
-def _declared(parameter: Parameter) -> _Declared:
+def _declared(parameter: Parameter) -> _Parameter:
     if get_origin(parameter.annotation) is not Annotated:
         raise _NotPlainError
     kind, info = get_args(parameter.annotation)[:2]
@@ -93,20 +94,17 @@ def _declared(parameter: Parameter) -> _Declared:
         (kind,) = [each for each in get_args(kind) if each is not type(None)]
     several = get_origin(kind) is list
     kind = get_args(kind)[0] if several else kind
-    own = (
-        isinstance(info, OptionInfo | ArgumentInfo)
-        and getattr(info, "click_type", None) is None
-        and info.envvar is None
-    )
-    simple = kind in (str, int, float, bool, Path) or info.parser is not None
-    takes_one = info.callback is None or len(signature(info.callback).parameters) == 1
-    if not (own and simple and takes_one) or (kind is Path and info.exists):
+    if not isinstance(info, Declared) or info.settings.keys() - _UNDERSTOOD:
         raise _NotPlainError
-    return _Declared(parameter.name, info, kind, several, parameter.default)
+    simple = kind in (str, int, float, bool, Path) or "parser" in info.settings
+    takes_one = "callback" not in info.settings or len(signature(info.settings["callback"]).parameters) == 1
+    if not (simple and takes_one):
+        raise _NotPlainError
+    return _Parameter(parameter.name, info, kind, several, parameter.default)
 
 
-def _read(declared: Sequence[_Declared], typed: Sequence[str]) -> dict[str, Any]:
-    options = [each for each in declared if isinstance(each.info, OptionInfo)]
+def _read(declared: Sequence[_Parameter], typed: Sequence[str]) -> dict[str, Any]:
+    options = [each for each in declared if isinstance(each.info, OptionOf)]
     called = {name: (each, value) for each in options for name, value in each.names.items()}
     found: dict[str, Any] = {}
     loose: list[str] = []
@@ -121,7 +119,7 @@ def _read(declared: Sequence[_Declared], typed: Sequence[str]) -> dict[str, Any]
             raise _NotPlainError
         given = stands_for if stands_for is not None else option.read(value if equals else _next(words))
         found[option.name] = [*found.get(option.name, []), given] if option.several else given
-    found |= _arguments([each for each in declared if isinstance(each.info, ArgumentInfo)], loose)
+    found |= _arguments([each for each in declared if isinstance(each.info, ArgumentOf)], loose)
     for each in declared:
         if each.name not in found and each.default is Parameter.empty:
             raise _NotPlainError
@@ -135,7 +133,7 @@ def _next(words: Iterator[str]) -> str:
     return word
 
 
-def _arguments(declared: Sequence[_Declared], words: Sequence[str]) -> dict[str, Any]:
+def _arguments(declared: Sequence[_Parameter], words: Sequence[str]) -> dict[str, Any]:
     """One argument for each, or all for the one that takes several."""
     if len(declared) == 1 and declared[0].several:
         return {declared[0].name: [declared[0].read(word) for word in words]} if words else {}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+from seesay.cli import light
 
 if TYPE_CHECKING:
     from seesay.evaluation.report import Measured, Report
@@ -27,12 +27,12 @@ def finish(
     if folder is not None:
         _write_files(folder, report, tasks, evaluations)
     if as_json:
-        typer.echo(to_json(report))
+        light.echo(to_json(report))
         return
     for task in tasks:
         print_comparison(compare(report, task.name), Console(highlight=False))
-        typer.echo()
-    typer.echo(f"report and plots are in {folder}", err=True)
+        light.echo()
+    light.echo(f"report and plots are in {folder}", err=True)
 
 
 def _write_files(

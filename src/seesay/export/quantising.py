@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from seesay.runtime.folder import open_session
+from seesay.runtime.session import open_session
 
 Pixels = NDArray[np.uint8]
 

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
 from seesay.errors import SeesayError
 from seesay.library.classes import CLASS_NAMES
@@ -78,6 +76,8 @@ def read_words(given: str | Path) -> list[str]:
 
 def write_class_tags(model: "Model") -> None:
     """Keep the vectors of the classes' names with a model's weights, where its network has no classifier."""
+    from safetensors.numpy import save_file
+
     vectors = word_vectors(model, CLASS_NAMES).astype(np.float16)
     with replace_atomically(model.graphs.folder / TAGS) as temporary:
         save_file({"classes": vectors}, temporary)
@@ -92,6 +92,9 @@ def read_class_tags(folder: Path, dim: int) -> Floats | None:
     path = folder / TAGS
     if not path.is_file():
         return None
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
     try:
         require_regular(path)
         tensors: dict[str, NDArray[Any]] = load_file(path)

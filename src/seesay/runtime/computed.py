@@ -8,7 +8,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
-from seesay.towers.pair import open_run, run_text, unit
 
 Arrays = Mapping[str, NDArray[Any]]
 UNIT, INNER = "unit", "inner"
@@ -33,6 +32,8 @@ def open_computed(path: Path | None, how: Any, threads: int) -> Computed:
     Raises:
         SeesayError: The table says something else.
     """
+    from seesay.towers.pair import open_run, run_text, unit
+
     if how == UNIT:
         return Computed(("pooled",), ("images",), lambda arrays: [unit(arrays["pooled"])])
     if how == INNER:

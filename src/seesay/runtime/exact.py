@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from seesay.catalogue.weights import PACKAGED
-from seesay.runtime.folder import open_session
+from seesay.runtime.session import open_session
 
 INT8 = "int8"
 HALF = "fp16"

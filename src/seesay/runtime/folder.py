@@ -10,10 +10,10 @@ The network has a folder of its own (`network.onnx`, `network.json`): the packag
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,12 @@ from seesay.catalogue.weights import Weights, find, weights_digest
 from seesay.errors import SeesayError
 from seesay.runtime.computed import Computed, open_computed
 from seesay.runtime.graph_file import Stored, read_graph_file
+from seesay.runtime.kept import AskedOften, find_kept, keep_graph
+from seesay.runtime.session import Session, open_session
 from seesay.runtime.tensors import Place, map_tensor, read_places
 from seesay.system.digests import digest_file
 from seesay.system.reading import read_json
 from seesay.text.tokenizer import Tokenizer, read_tokenizer
-
-if TYPE_CHECKING:
-    import onnxruntime
 
 OPSETS = (17,)
 """The operator sets that graphs are written in."""
@@ -37,35 +36,12 @@ HALF, MODEL = ".half", "model."
 """What the name of an initialiser has around that of the tensor whose half-precision numbers it is."""
 WEIGHTS = "model.safetensors"
 
-Arrays = Mapping[str, NDArray[Any]]
-
-
-@dataclass(frozen=True)
-class Session:
-    """An opened graph."""
-
-    session: "onnxruntime.InferenceSession"
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    path: Path
-
-    def __call__(self, arrays: Arrays) -> list[NDArray[Any]]:
-        """What the graph gives, in the order of its outputs; arrays that it does not ask for are left out.
-
-        Raises:
-            SeesayError: It asks for something that there is not, or cannot be computed.
-        """
-        if absent := [name for name in self.inputs if name not in arrays]:
-            raise SeesayError(f"the graph {self.path} asks for {', '.join(absent)}", allowed=arrays)
-        try:
-            found: list[NDArray[Any]] = self.session.run(None, {name: arrays[name] for name in self.inputs})
-        except Exception as error:  # as where it is opened
-            raise SeesayError(f"cannot compute the graph {self.path}: {str(error)[:300]}") from error
-        return found
-
-
-Opened = Session | Computed
+Opened = Session | AskedOften | Computed
 """What a verb asks: a graph, or what stands for one of a published pair."""
+KEPT = ("texts", "phrases")
+"""Graphs that a query opens, which are kept as they are computed (`seesay.runtime.kept`)."""
+LARGE = 1_000_000
+"""Bytes of weights from which on that pays."""
 
 
 class GraphFolder:
@@ -135,8 +111,10 @@ class GraphFolder:
                 self._sessions[graph] = self._open_published(entry)
                 return self._sessions[graph]
             path = inside(self.folder, str(entry.get("file", "")), self.origin)
-            shared = self._check(path, entry)
-            self._sessions[graph] = open_session(path, self.threads, shared)
+            is_kept = graph in KEPT and self.weights.size >= LARGE
+            self._sessions[graph] = (
+                self._open_kept(path, entry) if is_kept else open_session(path, self.threads, self._check(path, entry))
+            )
         return self._sessions[graph]
 
     def _open_published(self, entry: Mapping[str, Any]) -> Computed:
@@ -145,6 +123,17 @@ class GraphFolder:
         if path is not None and _known_digest(path) != entry.get("digest"):
             raise SeesayError(f"the graph {path} is not the one that was added", hint="seesay models add FOLDER")
         return open_computed(path, entry["published"], self.threads)
+
+    def _open_kept(self, path: Path, entry: Mapping[str, Any]) -> Session | AskedOften:
+        """A graph that was checked when it was kept; it is kept under everything that was checked."""
+        others = [self.source_folder(name) for name in source_weights(self.weights.about)]
+        digests = [weights_digest(folder) for folder in (self.folder, *others)]
+        sources = [str(entry.get("digest")), str(self.weights.about.get("vocabulary")), *digests]
+        with suppress(OSError):
+            found = find_kept(sources) if digest_file(path) == entry.get("digest") else None
+            if found is not None:
+                return found
+        return keep_graph(path, sources, self._check(path, entry))
 
     def _check(self, path: Path, entry: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         """Refuse a graph that is not the one that was written; give the tensors that are those of source weights."""
@@ -247,27 +236,6 @@ def file_digest(path: Path) -> str:
         return digest_file(path)
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
-
-
-def open_session(path: Path, threads: int, shared: Arrays | None = None) -> Session:
-    """Let ONNX Runtime open a graph; what it refuses is an error that names the file."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # what goes wrong is raised, and not also printed
-    # A thread that waits in a loop takes a core from everything else that a library does.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    if shared:
-        values = [onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array)) for array in shared.values()]
-        options.add_external_initializers(list(shared), values)
-    try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime has an exception of its own for every status, and none above them
-        raise SeesayError(f"cannot open the graph {path}: {str(error)[:300]}", hint="seesay export") from error
-    inputs, outputs = session.get_inputs(), session.get_outputs()
-    return Session(session, tuple(each.name for each in inputs), tuple(each.name for each in outputs), path)
 
 
 def read_object(path: Path) -> dict[str, Any]:

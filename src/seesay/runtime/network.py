@@ -14,9 +14,10 @@ from seesay.catalogue.weights import PACKAGED, UPPER, weights_digest
 from seesay.errors import SeesayError
 from seesay.images.arrays import Floats, ImageFeatures, Rows, pool_map
 from seesay.images.views import needed_side, preprocess
-from seesay.runtime.folder import GraphFolder, Session, check_opset, inside, open_session, read_object
+from seesay.runtime.folder import GraphFolder, check_opset, inside, read_object
 from seesay.runtime.graph_file import read_graph_file
 from seesay.runtime.rounded import HINT, open_rounded, open_upper, release
+from seesay.runtime.session import Session, open_session
 from seesay.towers.pair import VisionGraph, run_vision
 
 

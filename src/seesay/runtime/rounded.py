@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from seesay.catalogue.weights import UPPER
 from seesay.errors import SeesayError
-from seesay.runtime.folder import HALF, MODEL, WEIGHTS, Session, inside, open_session, read_object
+from seesay.runtime.folder import HALF, MODEL, WEIGHTS, inside, read_object
 from seesay.runtime.graph_file import read_initializers
+from seesay.runtime.session import Session, open_session
 from seesay.runtime.tensors import read_tensors
 from seesay.system.digests import digest_file
 

@@ -4,8 +4,7 @@ import errno
 import glob
 import hashlib
 import os
-import secrets
-import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,18 +22,12 @@ def cache_dir() -> Path:
     """The folder for everything that can be recomputed: `SEESAY_CACHE`, else the user's cache folder."""
     if chosen := os.environ.get("SEESAY_CACHE"):
         return Path(chosen).expanduser()
-    import platformdirs
-
-    own = platformdirs.user_cache_path("seesay", appauthor=False)
-    return _own_folder("XDG_CACHE_HOME", "~/.cache", own)
+    return _own_folder("XDG_CACHE_HOME", "~/.cache", "user_cache_path")
 
 
 def library_dir() -> Path:
     """The folder of the user's own library of photos."""
-    import platformdirs
-
-    own = platformdirs.user_data_path("seesay", appauthor=False)
-    return _own_folder("XDG_DATA_HOME", "~/.local/share", own) / "library"
+    return _own_folder("XDG_DATA_HOME", "~/.local/share", "user_data_path") / "library"
 
 
 def models_dir() -> Path:
@@ -44,10 +37,19 @@ def models_dir() -> Path:
     return library_dir().parent / "models"
 
 
-def _own_folder(variable: str, default: str, own: Path) -> Path:
-    """The user's folder of a kind as the system has it; as the XDG standard has it, where that one exists."""
+def _own_folder(variable: str, default: str, kind: str) -> Path:
+    """The user's folder of a kind as the system has it; as the XDG standard has it, where that one exists.
+
+    Args:
+        kind: The function of `platformdirs` that knows.
+    """
     standard = Path(os.environ.get(variable) or default).expanduser() / "seesay"
-    return standard if standard.is_dir() else own.expanduser()
+    if sys.platform == "linux" or standard.is_dir():
+        return standard
+    import platformdirs
+
+    own: Path = getattr(platformdirs, kind)("seesay", appauthor=False)
+    return own.expanduser()
 
 
 def features_place() -> Path | None:
@@ -83,7 +85,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned_of(path)
-        temporary = path.with_name(f".{path.name}.{_writer()}-{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}")
+        temporary = path.with_name(f".{path.name}.{_writer()}-{os.getpid()}-{os.urandom(4).hex()}{PARTIAL}")
         temporary.open("xb").close()
     except (OSError, ValueError) as error:  # a path without a name, or with a null in it, is a ValueError
         raise cannot_write(path, error, "choose a folder that you may write to") from error
@@ -107,6 +109,8 @@ def cannot_write(path: Path, error: Exception, hint: str | None = None) -> Seesa
 
 def _writer() -> str:
     """This machine, in a few letters."""
+    import socket
+
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 

@@ -10,7 +10,6 @@ import json
 import math
 import os
 import stat
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +131,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     Raises:
         ValueError: It is none, is nested too deeply, or has a whole number of more than 64 bits.
     """
+    import tomllib
+
     try:
         found = tomllib.loads(text)
         _refuse_large(found)

@@ -6,7 +6,6 @@ library. Any other path is one of the disk, whatever it is called: a folder name
 
 import os
 import re
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -187,6 +186,8 @@ def _errors(path: Path) -> Iterator[None]:
     except FileNotFoundError as error:
         raise SeesayError(_said(path, f"cannot open {as_url(path)}: no such file or folder")) from error
     except Exception as error:  # every storage has exceptions of its own
+        import textwrap
+
         why = textwrap.shorten(str(error), _MOST_SAID) or type(error).__name__
         raise UnreachableError(
             _said(path, f"cannot reach {as_url(path)}: {why}"),

@@ -5,6 +5,7 @@ A tokenizer travels with the weights as one JSON file. A model says on its class
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import ClassVar, Protocol, Self
 
@@ -13,6 +14,13 @@ from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
 from seesay.system.reading import read_text
+
+KINDS = {
+    "vocabulary.json": ("vocabulary", "Vocabulary"),
+    "tokenizer.json": ("subwords", "Subwords"),
+    "pieces.json": ("pieces", "Pieces"),
+}
+"""The files of all kinds, with the modules and classes that read them: importing each takes longer than reading one."""
 
 
 class Tokenizer(Protocol):
@@ -82,8 +90,10 @@ def read_tokenizer(folder: Path, kinds: Iterable[type[Tokenizer]] = (), fingerpr
     Raises:
         SeesayError: There is no such file, it is damaged, or it is that of other weights.
     """
-    kinds = tuple(kinds) or _kinds()
-    kind = next((kind for kind in kinds if (folder / kind.file_name).is_file()), kinds[0])
+    kinds = tuple(kinds)
+    kind = (
+        next((kind for kind in kinds if (folder / kind.file_name).is_file()), kinds[0]) if kinds else _kind_in(folder)
+    )
     path = folder / kind.file_name
     try:
         text = read_text(path)
@@ -110,9 +120,9 @@ def _read_once(kind: type[Tokenizer], text: str, fingerprint: str | None) -> Tok
     return kind.from_json(text, kind.file_name, fingerprint)
 
 
-def _kinds() -> tuple[type[Tokenizer], ...]:
-    from seesay.text.pieces import Pieces
-    from seesay.text.subwords import Subwords
-    from seesay.text.vocabulary import Vocabulary
-
-    return Vocabulary, Subwords, Pieces
+def _kind_in(folder: Path) -> type[Tokenizer]:
+    """The kind whose file a folder holds."""
+    file = next((file for file in KINDS if (folder / file).is_file()), next(iter(KINDS)))
+    module, name = KINDS[file]
+    kind: type[Tokenizer] = getattr(import_module(f"seesay.text.{module}"), name)
+    return kind

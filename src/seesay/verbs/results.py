@@ -1,10 +1,8 @@
 """What the results of the verbs have in common: a picture, HTML for notebooks."""
 
 from abc import ABC, abstractmethod
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -49,12 +47,16 @@ class Drawn(ABC):
         self.draw().show()
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         lines = "".join(f"<div>{escape(line)}</div>" for line in repr(self).splitlines())
         return f"{picture_html(self.draw())}{lines}"
 
 
 def picture_html(picture: "Image", height: int = 0) -> str:
     """A picture as an HTML element that holds it, as high as `height` pixels where that is given."""
+    from base64 import b64encode
+
     data = BytesIO()
     shown = picture.convert("RGB")
     if height:
@@ -71,6 +73,8 @@ def table_html(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         >>> table_html(["score"], [["0.5"]])
         '<table><tr><th>score</th></tr><tr><td>0.5</td></tr></table>'
     """
+    from html import escape
+
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"

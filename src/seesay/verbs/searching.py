@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +78,8 @@ class SearchResults(Drawn):
         return lines(f"Search for {self.query!r} in {self.library}", *rows, *self.warnings)
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         from seesay.images.io import open_image
 
         rows = [

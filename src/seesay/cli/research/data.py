@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from seesay.cli import light
 from seesay.cli.options import AsJson, Collection, Images
 from seesay.system.names import printable
 
@@ -46,10 +47,10 @@ def check(
     with _progress("opening images") as on_progress:
         report = check_collection(source, images=images, on_progress=on_progress)
     if as_json:
-        typer.echo(report.to_json())
+        light.echo(report.to_json())
     else:
         _print(report, Console())
-    raise typer.Exit(0 if report.ok else 1)
+    raise light.Exit(0 if report.ok else 1)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seesay.cli import light
 from seesay.cli.options import Images, OverwriteFolder, Ray
 from seesay.system import ranges
 
@@ -17,17 +18,17 @@ if TYPE_CHECKING:
 def evaluate(
     context: typer.Context,
     data: Annotated[
-        str | None, typer.Option("--data", "-d", help="A collection: a path or a name under SEESAY_DATA.")
+        str | None, light.Option("--data", "-d", help="A collection: a path or a name under SEESAY_DATA.")
     ] = None,
     weights: Annotated[
         str | None,
-        typer.Argument(metavar="WEIGHTS", help="Weights by name or folder (seesay models), or 'shipped'."),
+        light.Argument(metavar="WEIGHTS", help="Weights by name or folder (seesay models), or 'shipped'."),
     ] = None,
-    split: Annotated[str, typer.Option(help="train, dev, test, or all.")] = "test",
+    split: Annotated[str, light.Option(help="train, dev, test, or all.")] = "test",
     images: Images = None,
     task: Annotated[
         str | None,
-        typer.Option(
+        light.Option(
             help="captions, retrieval, grounding, identification, phrases, attention, correspondences, "
             "explanations, search, trials, or all "
             "that the weights can do. Default: captions and retrieval, as far as the weights can do them.",
@@ -35,102 +36,102 @@ def evaluate(
     ] = None,
     protocol: Annotated[
         str,
-        typer.Option(
+        light.Option(
             help="full, 1k, 5-fold (five times 1,000 images, averaged), 5k, or shortlist-N (retrieval: the sentences "
             "of the N nearest images)."
         ),
     ] = "full",
     limit: Annotated[
-        int | None, typer.Option(min=1, max=ranges.COUNT, metavar="N", help="A quick look at N images.")
+        int | None, light.Option(min=1, max=ranges.COUNT, metavar="N", help="A quick look at N images.")
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, max=ranges.SEED, help="Draw the images of a protocol at random (default: the first)."),
+        light.Option(min=0, max=ranges.SEED, help="Draw the images of a protocol at random (default: the first)."),
     ] = None,
     beam: Annotated[
         int | None,
-        typer.Option(
+        light.Option(
             min=1, max=ranges.BEAM, metavar="N",
             help="Captions: width of the beam; 1 is greedy, without rules on length or repetition.",
         ),
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option(
+        light.Option(
             min=1, max=ranges.SEED, metavar="SEED",
             help="Captions: draw every word at random by its probability, without rules; another seed draws others.",
         ),
     ] = None,
     references: Annotated[
-        str | None, typer.Option(metavar="DATA", help="Captions: rerank by consensus with its training images.")
+        str | None, light.Option(metavar="DATA", help="Captions: rerank by consensus with its training images.")
     ] = None,
     choose_on: Annotated[
         str | None,
-        typer.Option(metavar="SPLIT", help="Choose k and m of reranking, or an ensemble, on this split of --data."),
+        light.Option(metavar="SPLIT", help="Choose k and m of reranking, or an ensemble, on this split of --data."),
     ] = None,
     k: Annotated[
-        int | None, typer.Option("--k", min=1, max=ranges.COUNT, help="Reranking: how many similar photos count.")
+        int | None, light.Option("--k", min=1, max=ranges.COUNT, help="Reranking: how many similar photos count.")
     ] = None,
     m: Annotated[
-        int | None, typer.Option("--m", min=1, max=ranges.COUNT, help="Reranking: how many of their captions count.")
+        int | None, light.Option("--m", min=1, max=ranges.COUNT, help="Reranking: how many of their captions count.")
     ] = None,
     normalise: Annotated[
-        str | None, typer.Option(help="Retrieval by a captioner: marginal, mean-image or none.")
+        str | None, light.Option(help="Retrieval by a captioner: marginal, mean-image or none.")
     ] = None,
     softmax: Annotated[
         str | None,
-        typer.Option(help="Retrieval by m-RNN: exact (default), or logits, which is fast and approximate."),
+        light.Option(help="Retrieval by m-RNN: exact (default), or logits, which is fast and approximate."),
     ] = None,
     ensemble: Annotated[
         str | None,
-        typer.Option(
+        light.Option(
             metavar="NAMES", help="Evaluate an ensemble: comma-separated weights, its folder, or 'shipped'."
         ),
     ] = None,
     entities: Annotated[
-        str | None, typer.Option(metavar="DATA", help="Boxes of phrases, for tasks that need them: flickr30k_entities.")
+        str | None, light.Option(metavar="DATA", help="Boxes of phrases, for tasks that need them: flickr30k_entities.")
     ] = None,
     page: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write a web page that shows the region of each word.")
+        Path | None, light.Option(metavar="DIR", help="Write a web page that shows the region of each word.")
     ] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="config.KEY=VALUE", help="Measure with another value of the configuration."),
+        light.Option("--set", metavar="config.KEY=VALUE", help="Measure with another value of the configuration."),
     ] = None,
     ray: Ray = None,
     engine: Annotated[
         str,
-        typer.Option(
+        light.Option(
             metavar="torch|runtime",
             help="Measure the PyTorch model, or the ONNX graphs that the commands for photos use.",
         ),
     ] = "torch",
     paper: Annotated[
         str | None,
-        typer.Option(
+        light.Option(
             metavar="NAME",
             help="Print the tables and claims of a paper with our figures: mrnn, hmlstm, dvsa, smlstm, identifier.",
         ),
     ] = None,
-    measure: Annotated[bool, typer.Option("--measure", help="With --paper: measure its claims again first.")] = False,
+    measure: Annotated[bool, light.Option("--measure", help="With --paper: measure its claims again first.")] = False,
     where: Annotated[
         str | None,
-        typer.Option(metavar="PLACE", help="With --paper: only what stands there, such as 'Table 2' or 'Figure 3'."),
+        light.Option(metavar="PLACE", help="With --paper: only what stands there, such as 'Table 2' or 'Figure 3'."),
     ] = None,
     records: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="With --paper: the folder of results. Default: that of the source tree."),
+        light.Option(metavar="DIR", help="With --paper: the folder of results. Default: that of the source tree."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        light.Option(
             "--output", "-o", metavar="DIR",
             help="Folder of the report and the plots. Default: seesay-report/WEIGHTS-DATA-SPLIT; with --json, none.",
         ),
     ] = None,
     overwrite: OverwriteFolder = False,
-    record: Annotated[bool, typer.Option("--record", help="Keep the figures with the weights, in their card.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, and nothing else.")] = False,
+    record: Annotated[bool, light.Option("--record", help="Keep the figures with the weights, in their card.")] = False,
+    as_json: Annotated[bool, light.Option("--json", help="Print the report as JSON, and nothing else.")] = False,
 ) -> None:  # fmt: skip
     """Measure how well weights find sentences for images and images for sentences, write captions, and find regions.
 
@@ -243,7 +244,7 @@ def _write_page(request: "Request", page: Path) -> None:
     model: Any = request.model
     with request.bar(f"page of {request.collection.name}", "photos") as on_progress:
         write_page(model, request.measured(), page, on_progress=on_progress)
-    typer.echo(f"open {page / 'index.html'}", err=True)
+    light.echo(f"open {page / 'index.html'}", err=True)
 
 
 def _command_line(context: typer.Context) -> str:

@@ -4,26 +4,25 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.options import OverwriteFolder
 
 
 def export(
-    weights: Annotated[list[str], typer.Argument(metavar="WEIGHTS…", help="Trained weights, by name or folder.")],
+    weights: Annotated[list[str], light.Argument(metavar="WEIGHTS…", help="Trained weights, by name or folder.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Where copies of the weights go, with their graphs."),
+        light.Option("--output", "-o", metavar="DIR", help="Where copies of the weights go, with their graphs."),
     ] = None,
     precision: Annotated[
-        str, typer.Option(help="Precision of the network's weights: fp16, fp32, or int8 (faster and less exact).")
+        str, light.Option(help="Precision of the network's weights: fp16, fp32, or int8 (faster and less exact).")
     ] = "fp16",
     photos: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Photos for comparing both engines and for int8. Default: the samples."),
+        light.Option(metavar="DIR", help="Photos for comparing both engines and for int8. Default: the samples."),
     ] = None,
     overwrite: OverwriteFolder = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
+    as_json: Annotated[bool, light.Option("--json", help="Print JSON instead of sentences.")] = False,
 ) -> None:
     """Write the graphs of trained weights for ONNX Runtime, each compared with torch before it is kept.
 
@@ -49,10 +48,10 @@ def export(
         check_result_folder(Path(output or "") / Path(name).name, holds=["config.json"], overwrite=overwrite)
     tables = {name: export_weights(name, output, precision=precision, photos=paths) for name in weights}
     if as_json:
-        typer.echo(json.dumps(tables, indent=2, ensure_ascii=False))
+        light.echo(json.dumps(tables, indent=2, ensure_ascii=False))
         return
     for name, table in tables.items():
         worst = max(entry.get("difference", 0.0) for entry in table["files"].values())
-        typer.echo(f"{name}: {', '.join(table['files'])}; at most {worst:.0e} from torch")
+        light.echo(f"{name}: {', '.join(table['files'])}; at most {worst:.0e} from torch")
         for graph, why in table["missing"].items():
-            typer.echo(f"  no graph {graph}: {why}")
+            light.echo(f"  no graph {graph}: {why}")

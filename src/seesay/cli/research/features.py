@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.options import AsJson, Images, Ray, Split, Workers
 from seesay.system import ranges
 from seesay.system.names import printable
@@ -14,29 +13,29 @@ from seesay.system.names import printable
 def features(
     source: Annotated[
         str,
-        typer.Argument(
+        light.Argument(
             metavar="DATA", help="A captioned collection: a path, or a name in SEESAY_DATA; or a folder of photos."
         ),
     ],
     images: Images = None,
     split: Split = "all",
     backbone: Annotated[
-        str, typer.Option(metavar="NAME", help="The image network; an unknown name lists the known ones.")
+        str, light.Option(metavar="NAME", help="The image network; an unknown name lists the known ones.")
     ] = "efficientnet-lite2",
     backbone_weights: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The weights of a network that comes without any: a state dict.")
+        Path | None, light.Option(metavar="FILE", help="The weights of a network that comes without any: a state dict.")
     ] = None,
     size: Annotated[
         int,
-        typer.Option(
+        light.Option(
             min=0, max=ranges.SIDE, metavar="PIXELS", help="Side of the network's input; 0 takes the network's own."
         ),
     ] = 0,
     crop: Annotated[
-        str, typer.Option(metavar="NAME", help="The view of an image: squash, mirror or ten-crop.")
+        str, light.Option(metavar="NAME", help="The view of an image: squash, mirror or ten-crop.")
     ] = "squash",
     maps: Annotated[
-        bool, typer.Option("--maps/--no-maps", help="Keep the final feature map too, for models of regions.")
+        bool, light.Option("--maps/--no-maps", help="Keep the final feature map too, for models of regions.")
     ] = False,
     workers: Workers = 0,
     ray: Ray = None,
@@ -73,18 +72,18 @@ def features(
         "store": as_url(store.shared or store.folder),
     }
     if as_json:
-        typer.echo(json.dumps(summary, indent=2, ensure_ascii=False))
+        light.echo(json.dumps(summary, indent=2, ensure_ascii=False))
     else:
-        typer.echo(
+        light.echo(
             f"{len(done.keys) - len(done.failures)} photos have features in {as_url(store.shared or store.folder)} "
             f"({done.n_computed} computed in this run)"
         )
         for path, why in done.failures.items():
-            typer.echo(f"  not usable: {printable(path)}: {printable(why)}", err=True)
+            light.echo(f"  not usable: {printable(path)}: {printable(why)}", err=True)
         if n_missing:
-            typer.echo(f"  {n_missing} photos of the collection do not exist here", err=True)
+            light.echo(f"  {n_missing} photos of the collection do not exist here", err=True)
     if done.failures or n_missing:
-        raise typer.Exit(1)
+        raise light.Exit(1)
 
 
 def _find_images(source: str, images: Path | None, split: str) -> tuple[str, list[Path], int]:

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.options import AsJson, Data, Images, Model, Overwrite, Split
 from seesay.cli.pictures import require_drawable
 from seesay.system import ranges
@@ -22,13 +21,13 @@ def magnitudes(
     images: Images = None,
     model: Model = "dvsa",
     n: Annotated[
-        int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="How many words of each kind.")
+        int, light.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="How many words of each kind.")
     ] = 20,
     min_count: Annotated[
-        int, typer.Option(min=1, max=ranges.COUNT, metavar="N", help="List only words that occur N times or more.")
+        int, light.Option(min=1, max=ranges.COUNT, metavar="N", help="List only words that occur N times or more.")
     ] = 5,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw the most and least salient regions.")
+        Path | None, light.Option("--output", "-o", metavar="FILE", help="Draw the most and least salient regions.")
     ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -70,9 +69,9 @@ def magnitudes(
         _print_json(model, collection.name, split, rows, n, correlation, output)
         return
     _print_table(rows, n)
-    typer.echo(f"rank correlation with the idf of {len(rows):,} words: {correlation:.2f}")
+    light.echo(f"rank correlation with the idf of {len(rows):,} words: {correlation:.2f}")
     if output is not None:
-        typer.echo(f"drawn in {output}", err=True)
+        light.echo(f"drawn in {output}", err=True)
 
 
 def _draw(output: Path, aligner: "Aligner", collection: "Collection", n: int, *, quiet: bool) -> None:
@@ -118,7 +117,7 @@ def _print_json(
     report |= {"spearman_idf": round(correlation, 4), "longest": table(rows[:n]), "shortest": table(rows[::-1][:n])}
     if output is not None:
         report["picture"] = str(output)
-    typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+    light.echo(json.dumps(report, indent=2, ensure_ascii=False))
 
 
 def _print_table(rows: list["WordMagnitude"], n: int) -> None:

@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.options import AsJson, Collection, Images, Model, Overwrite, Seed, Split
 from seesay.cli.pictures import require_drawable, require_free
 from seesay.system.names import printable
@@ -19,10 +18,10 @@ def map(
     images: Images = None,
     split: Split = "test",
     model: Model = "eye",
-    n: Annotated[int, typer.Option("--n", "-n", min=2, max=1000, metavar="N", help="Photos, chosen at random.")] = 60,
+    n: Annotated[int, light.Option("--n", "-n", min=2, max=1000, metavar="N", help="Photos, chosen at random.")] = 60,
     output: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", metavar="FILE", help="A picture, or an HTML page with zoom; default: both."),
+        light.Option("--output", "-o", metavar="FILE", help="A picture, or an HTML page with zoom; default: both."),
     ] = None,
     overwrite: Overwrite = False,
     seed: Seed = 0,
@@ -55,8 +54,8 @@ def map(
             save_picture(found.draw(), path)
     if as_json:
         files = {"files": [str(path) for path in outputs]}
-        typer.echo(json.dumps(found.to_dict() | files, indent=2, ensure_ascii=False))
+        light.echo(json.dumps(found.to_dict() | files, indent=2, ensure_ascii=False))
         return
-    typer.echo(repr(found))
+    light.echo(repr(found))
     for path in outputs:
-        typer.echo(f"drawn in {printable(path)}", err=True)
+        light.echo(f"drawn in {printable(path)}", err=True)

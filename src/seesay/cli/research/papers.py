@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import typer
-
+from seesay.cli import light
 from seesay.errors import SeesayError
 
 _BESIDE = ("paper", "measure", "where", "records", "as_json", "protocol", "split", "engine")
@@ -30,7 +29,7 @@ def show_paper(options: dict[str, Any]) -> None:
         claims = claims_at(claims, str(options["where"]))
     records = Records(require_results(Path(folder))) if folder else Records()
     if records.results is None:
-        typer.echo(
+        light.echo(
             "only figures of the weights are here: --records DIR names benchmarks/results of the source", err=True
         )
     left: list[Skipped] = []
@@ -39,15 +38,15 @@ def show_paper(options: dict[str, Any]) -> None:
             raise SeesayError(
                 "--measure writes where the source has its results", allowed="--measure without --records"
             )
-        left = measure_claims(claims, lambda command: typer.echo(f"$ {command}", err=True))
+        left = measure_claims(claims, lambda command: light.echo(f"$ {command}", err=True))
         for each in left:
-            typer.echo(f"not measured: {each.command}\n  {each.why}", err=True)
+            light.echo(f"not measured: {each.command}\n  {each.why}", err=True)
         forget()
     answers = [each for each in answer(paper, records) if each.claim in claims]
     if options["as_json"]:
         rows = [each.to_dict() for each in answers]
-        typer.echo(json.dumps({"paper": paper, "claims": rows}, indent=2, ensure_ascii=False))
+        light.echo(json.dumps({"paper": paper, "claims": rows}, indent=2, ensure_ascii=False))
     else:
-        typer.echo(text(answers))
+        light.echo(text(answers))
     if left:
-        raise typer.Exit(1)
+        raise light.Exit(1)

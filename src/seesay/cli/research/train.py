@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.options import AsJson, OverwriteFolder
 from seesay.system import ranges
 
@@ -16,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def train(
-    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A TOML file such as recipes/vse-flickr8k.toml.")],
+    recipe: Annotated[Path, light.Argument(metavar="RECIPE", help="A TOML file such as recipes/vse-flickr8k.toml.")],
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe. Repeatable.")
+        list[str] | None, light.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe. Repeatable.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="The folder of the run. Default: runs/NAME."),
+        light.Option("--output", "-o", metavar="DIR", help="The folder of the run. Default: runs/NAME."),
     ] = None,
     overwrite: OverwriteFolder = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start again instead of continuing from the checkpoint.")
+        bool, light.Option("--fresh", help="Start again instead of continuing from the checkpoint.")
     ] = False,
     threads: Annotated[
-        int, typer.Option(min=0, max=ranges.THREADS, metavar="N", help="Threads of PyTorch; 0 means one for each core.")
+        int, light.Option(min=0, max=ranges.THREADS, metavar="N", help="Threads of PyTorch; 0 means one for each core.")
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -69,17 +68,17 @@ def train(
     try:
         weights = run_task(task, run_dir, resume=not fresh, on_event=shown)
     except SeesayError as error:
-        typer.echo(shown.end, err=True, nl=False)  # leave the line that follows the steps
+        light.echo(shown.end, err=True, nl=False)  # leave the line that follows the steps
         if not isinstance(error, TrainingInterruptedError):
             raise
-        typer.echo(f"seesay: {error}", err=True)
-        raise typer.Exit(130) from error
+        light.echo(f"seesay: {error}", err=True)
+        raise light.Exit(130) from error
     if is_first and as_json:
-        typer.echo(json.dumps({"weights": str(weights.folder), "figures": weights.figures}, indent=2))
+        light.echo(json.dumps({"weights": str(weights.folder), "figures": weights.figures}, indent=2))
     elif is_first:
         for key, report in weights.figures.items():
-            typer.echo(f"{key}: {summarise(report)}; the weights are in {weights.folder}")
-        typer.echo(f"seesay: to search and caption with them: seesay export {weights.folder}", err=True)
+            light.echo(f"{key}: {summarise(report)}; the weights are in {weights.folder}")
+        light.echo(f"seesay: to search and caption with them: seesay export {weights.folder}", err=True)
     leave(0)
 
 
@@ -98,9 +97,9 @@ class _Shown:
             n_done = event.epoch - (event.batch < event.n_batches)
             figures = " ".join(f"{name} {value:.4g}" for name, value in event.figures.items())
             best = "  (best so far)" if event.is_best else ""
-            typer.echo(f"{self.erase}after epoch {n_done}/{event.n_epochs}: {figures}{best}", err=True)
+            light.echo(f"{self.erase}after epoch {n_done}/{event.n_epochs}: {figures}{best}", err=True)
         elif event.kind == "resumed":
-            typer.echo(f"going on from step {event.step} of {event.n_steps}", err=True)
+            light.echo(f"going on from step {event.step} of {event.n_steps}", err=True)
         elif event.kind == "step" and self.erase:
             self.first = self.first or (event.step, event.seconds)
             steps, seconds = event.step - self.first[0], event.seconds - self.first[1]
@@ -109,4 +108,4 @@ class _Shown:
             if steps and seconds:  # the first step has no pace yet
                 left = (event.n_steps - event.step) * seconds / steps
                 line += f" {steps / seconds:.1f} steps/s, {left / 60:.0f} min left"
-            typer.echo(line, err=True, nl=False)
+            light.echo(line, err=True, nl=False)

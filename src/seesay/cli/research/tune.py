@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.options import Images, Overwrite
 from seesay.cli.pictures import require_free
 from seesay.system import ranges
@@ -19,17 +18,17 @@ if TYPE_CHECKING:
 
 
 def tune(
-    weights: Annotated[str, typer.Argument(metavar="WEIGHTS", help="Weights by name or folder (seesay models).")],
+    weights: Annotated[str, light.Argument(metavar="WEIGHTS", help="Weights by name or folder (seesay models).")],
     only: Annotated[
         list[str] | None,
-        typer.Option(
+        light.Option(
             metavar="STEP",
             help="Only this step (see above). Repeatable.",
         ),
     ] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(
+        light.Option(
             "--data",
             "-d",
             metavar="DATA",
@@ -40,45 +39,45 @@ def tune(
     ] = None,
     images: Images = None,
     entities: Annotated[
-        str, typer.Option(metavar="DATA", help="Flickr30k Entities, for noun phrases and boxes.")
+        str, light.Option(metavar="DATA", help="Flickr30k Entities, for noun phrases and boxes.")
     ] = "flickr30k_entities",
     judgements: Annotated[
         str,
-        typer.Option(
+        light.Option(
             metavar="DATA",
             help="calibration: people's judgements of photos and sentences, or none to use captions instead.",
         ),
     ] = "",
     after: Annotated[
-        str, typer.Option(metavar="NAMES", help="cascade: the stages of search before this one, such as vse,dvsa.")
+        str, light.Option(metavar="NAMES", help="cascade: the stages of search before this one, such as vse,dvsa.")
     ] = "",
     members: Annotated[
-        str, typer.Option(metavar="NAMES", help="ensemble: its members. The folder WEIGHTS is made if there is none.")
+        str, light.Option(metavar="NAMES", help="ensemble: its members. The folder WEIGHTS is made if there is none.")
     ] = "",
     centres: Annotated[
-        int, typer.Option(min=1, max=ranges.RESULTS, metavar="N", help="hubness: cluster centres on each side.")
+        int, light.Option(min=1, max=ranges.RESULTS, metavar="N", help="hubness: cluster centres on each side.")
     ] = 128,
     min_count: Annotated[
         int | None,
-        typer.Option(min=1, max=ranges.COUNT, metavar="N", help="prune: drop words that training saw fewer times."),
+        light.Option(min=1, max=ranges.COUNT, metavar="N", help="prune: drop words that training saw fewer times."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="prune: the folder of the pruned weights.")
+        Path | None, light.Option("--output", "-o", metavar="DIR", help="prune: the folder of the pruned weights.")
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the figures behind each choice, as JSON.")
+        Path | None, light.Option(metavar="FILE", help="Write the figures behind each choice, as JSON.")
     ] = None,
     overwrite: Overwrite = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report what would change, and change nothing.")] = False,
+    dry_run: Annotated[bool, light.Option("--dry-run", help="Report what would change, and change nothing.")] = False,
     check: Annotated[
         bool,
-        typer.Option(
+        light.Option(
             "--check",
             help="Choose every present table again without writing it, and report whether it comes out the same. "
             "Exit code 1 if one does not.",
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what changed as JSON.")] = False,
+    as_json: Annotated[bool, light.Option("--json", help="Print what changed as JSON.")] = False,
 ) -> None:
     """Choose the settings of trained weights on dev data, and write them into the weights folder.
 
@@ -165,9 +164,9 @@ def tune(
             temporary.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
     if as_json:
         told = [{key: value for key, value in each.items() if key != "figures"} for each in told]
-        typer.echo(json.dumps({"weights": about.name, "written": not (dry_run or check), "steps": told}, indent=2))
+        light.echo(json.dumps({"weights": about.name, "written": not (dry_run or check), "steps": told}, indent=2))
     if check and any(each["difference"] > checking.WITHIN for each in told):
-        raise typer.Exit(1)
+        raise light.Exit(1)
 
 
 def _choose_steps(weights: str, only: list[str], members: str, check: bool) -> list[str]:
@@ -218,7 +217,7 @@ def _request(
 
     def tell(line: str) -> None:
         if not quiet:
-            typer.echo(line, err=True)
+            light.echo(line, err=True)
 
     words = QueryWords(content_words, classes_named, likeliest_tags, find_clues)
     return Request(words, tuple(data or ()), images, entities, judgements, names(after), names(members), centres, tell)
@@ -241,9 +240,9 @@ def _tell(
     step: str, proposal: "Proposal", change: "Change", done: str, seconds: float, as_json: bool
 ) -> dict[str, Any]:
     if not as_json:
-        typer.echo(f"{step}: {done}, chosen on {proposal.data}/{proposal.split} in {seconds:.0f} s")
+        light.echo(f"{step}: {done}, chosen on {proposal.data}/{proposal.split} in {seconds:.0f} s")
         for key, (old, new) in change.keys.items():
-            typer.echo(f"  {key}: {'–' if old is None else old} → {'–' if new is None else new}")
+            light.echo(f"  {key}: {'–' if old is None else old} → {'–' if new is None else new}")
     return {
         "step": step,
         "section": proposal.section,
@@ -289,8 +288,8 @@ def _prune(
     if not dry_run:
         save_pruned(model, pruned, min_count, output)
     if as_json:
-        typer.echo(json.dumps({"words": before, "kept": kept, "written": None if dry_run else str(output)}))
+        light.echo(json.dumps({"words": before, "kept": kept, "written": None if dry_run else str(output)}))
     else:
-        typer.echo(
+        light.echo(
             f"{before:,} words, {kept:,} kept" + ("" if dry_run else f", in {output}; seesay tune {output} next")
         )

@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Model, Overwrite, Photos
 from seesay.cli.pictures import require_free
@@ -25,24 +24,24 @@ def caption(
     photos: Photos,
     model: Model = "mrnn",
     n_best: Annotated[
-        int, typer.Option("--n-best", "-n", min=1, max=ranges.BEAM, metavar="N", help="Captions for each photo.")
+        int, light.Option("--n-best", "-n", min=1, max=ranges.BEAM, metavar="N", help="Captions for each photo.")
     ] = 1,
-    start: Annotated[str, typer.Option(metavar="WORDS", help='First words of the captions, such as "a man in".')] = "",
+    start: Annotated[str, light.Option(metavar="WORDS", help='First words of the captions, such as "a man in".')] = "",
     max_length: Annotated[
         int | None,
-        typer.Option(
+        light.Option(
             min=1, max=ranges.LENGTH, metavar="N", help="Words at which a caption is cut.", show_default=False
         ),
     ] = None,
     beam: Annotated[
-        int | None, typer.Option(min=1, max=ranges.BEAM, metavar="N", help="Width of the beam search; 1 is greedy.")
+        int | None, light.Option(min=1, max=ranges.BEAM, metavar="N", help="Width of the beam search; 1 is greedy.")
     ] = None,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Sample the words instead of searching for the best caption.")
+        bool, light.Option("--sample", help="Sample the words instead of searching for the best caption.")
     ] = False,
     temperature: Annotated[
         float | None,
-        typer.Option(
+        light.Option(
             min=ranges.TEMPERATURE[0],
             max=ranges.TEMPERATURE[1],
             callback=ranges.require_finite,
@@ -52,33 +51,33 @@ def caption(
     ] = None,
     top_k: Annotated[
         int | None,
-        typer.Option(min=0, max=ranges.COUNT, metavar="N", help="With --sample: only among the N most likely words."),
+        light.Option(min=0, max=ranges.COUNT, metavar="N", help="With --sample: only among the N most likely words."),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, max=ranges.SEED, metavar="N", help="With --sample: the same seed gives the same captions."),
+        light.Option(min=0, max=ranges.SEED, metavar="N", help="With --sample: the same seed gives the same captions."),
     ] = None,
     references: Annotated[
         str | None,
-        typer.Option(metavar="DATA", help="A captioned collection to rerank by: a path, or a name in SEESAY_DATA."),
+        light.Option(metavar="DATA", help="A captioned collection to rerank by: a path, or a name in SEESAY_DATA."),
     ] = None,
     rerank: Annotated[
         bool,
-        typer.Option("--rerank/--no-rerank", help="Prefer what people wrote about similar photos."),
+        light.Option("--rerank/--no-rerank", help="Prefer what people wrote about similar photos."),
     ] = True,
     k: Annotated[
         int | None,
-        typer.Option("--k", min=1, max=ranges.COUNT, metavar="N", help="Reranking: how many similar photos count."),
+        light.Option("--k", min=1, max=ranges.COUNT, metavar="N", help="Reranking: how many similar photos count."),
     ] = None,
     m: Annotated[
         int | None,
-        typer.Option("--m", min=1, max=ranges.COUNT, metavar="N", help="Reranking: how many of their captions count."),
+        light.Option("--m", min=1, max=ranges.COUNT, metavar="N", help="Reranking: how many of their captions count."),
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Reranking: similarity of captions, cider or bleu.")
+        str | None, light.Option(metavar="NAME", help="Reranking: similarity of captions, cider or bleu.")
     ] = None,
     coco: Annotated[
-        Path | None, typer.Option("--coco", metavar="FILE", help="Write the best captions as a COCO result file.")
+        Path | None, light.Option("--coco", metavar="FILE", help="Write the best captions as a COCO result file.")
     ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -127,12 +126,12 @@ def caption(
     if coco is not None:
         _write_coco(coco, found)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        light.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:
         _print_sentences(found, is_one=paths == photos and len(photos) == 1)
         warn(map(printable, found.failures.values()))
     if found.failures:
-        raise typer.Exit(1)
+        raise light.Exit(1)
 
 
 def _read_sampling(
@@ -167,13 +166,13 @@ def _print_sentences(found: "Captions", *, is_one: bool) -> None:
     for image in found:
         if len(image.captions) == 1:
             said = say_caption(image.captions[0])
-            typer.echo(said if is_one else f"{printable(image.name)}: {said}")
+            light.echo(said if is_one else f"{printable(image.name)}: {said}")
             continue
         if not is_one:
-            typer.echo(f"{printable(image.name)}:")
+            light.echo(f"{printable(image.name)}:")
         for each in image.captions:
             agreement = "" if each.consensus is None else f"  {each.consensus:7.3f}"
-            typer.echo(f"{each.log_prob:8.2f}{agreement}  {say_caption(each)}")
+            light.echo(f"{each.log_prob:8.2f}{agreement}  {say_caption(each)}")
 
 
 def _write_coco(path: Path, found: "Captions") -> None:

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Model, Overwrite, Photo, Regions
 from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, show_result
@@ -19,15 +18,15 @@ def describe(
     photo: Photo,
     box: Annotated[
         list[str] | None,
-        typer.Option("--box", "-b", metavar="X,Y,W,H", help="A region of your own, in pixels. Repeatable."),
+        light.Option("--box", "-b", metavar="X,Y,W,H", help="A region of your own, in pixels. Repeatable."),
     ] = None,
     model: Model = "dvsa-captions",
     n: Annotated[
-        int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Salient regions, at most.")
+        int, light.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Salient regions, at most.")
     ] = 5,
     phrases: Annotated[
         int,
-        typer.Option(
+        light.Option(
             min=1,
             max=ranges.RESULTS,
             metavar="N",
@@ -35,12 +34,12 @@ def describe(
         ),
     ] = 3,
     salience: Annotated[
-        str, typer.Option(metavar="WEIGHTS", help="Weights that choose the salient regions and the phrases that fit.")
+        str, light.Option(metavar="WEIGHTS", help="Weights that choose the salient regions and the phrases that fit.")
     ] = "dvsa",
     regions: Regions = "search-100",
     output: Annotated[
         Path | None,
-        typer.Option(
+        light.Option(
             "--output",
             "-o",
             metavar="FILE",

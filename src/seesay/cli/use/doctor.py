@@ -3,8 +3,7 @@
 import json
 from typing import TYPE_CHECKING
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.options import AsJson, Place
 from seesay.system.names import printable
 
@@ -27,27 +26,27 @@ def doctor(library: Place = None, as_json: AsJson = False) -> None:
 
     found = examine(library)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
+        light.echo(json.dumps(found.to_dict(), indent=2))
     else:
         _print(found)
     if found.problems:
-        raise typer.Exit(1)
+        raise light.Exit(1)
 
 
 def _print(found: "Health") -> None:
     for name, number in found.versions.items():
-        typer.echo(f"version   {name} {number or 'missing'}")
+        light.echo(f"version   {name} {number or 'missing'}")
     for weights in found.weights:
-        typer.echo(f"weights   {weights.name}: {weights.state}, {weights.bytes / 1e6:.1f} MB, {weights.digest[:12]}")
+        light.echo(f"weights   {weights.name}: {weights.state}, {weights.bytes / 1e6:.1f} MB, {weights.digest[:12]}")
     photos = f"{found.library.photos:,} photos" if found.library.exists else "nothing indexed yet"
-    typer.echo(f"library   {printable(found.library.place)}: {photos}")
+    light.echo(f"library   {printable(found.library.place)}: {photos}")
     for cache in found.caches:
-        typer.echo(f"cache     {printable(cache.folder)}: {cache.bytes / 1e6:,.1f} MB in {cache.files:,} files")
-    typer.echo(f"data      {found.data or 'SEESAY_DATA is not set: collections are named by their paths'}")
+        light.echo(f"cache     {printable(cache.folder)}: {cache.bytes / 1e6:,.1f} MB in {cache.files:,} files")
+    light.echo(f"data      {found.data or 'SEESAY_DATA is not set: collections are named by their paths'}")
     for extra in found.extras:
         state = f"needs {', '.join(extra.missing)}; {extra.install}" if extra.missing else "installed"
-        typer.echo(f"optional  {extra.name}: {state}")
+        light.echo(f"optional  {extra.name}: {state}")
     for problem in found.problems:
-        typer.echo(f"seesay: {problem}", err=True)
+        light.echo(f"seesay: {problem}", err=True)
     if not found.problems:
-        typer.echo("everything is there")
+        light.echo("everything is there")

@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import Exact, Overwrite, Photo
 from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, tell_drawn
@@ -17,10 +16,10 @@ if TYPE_CHECKING:
 
 def explain(
     photo: Photo,
-    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="A sentence about it.")],
+    sentence: Annotated[str, light.Argument(metavar="SENTENCE", help="A sentence about it.")],
     method: Annotated[
         str | None,
-        typer.Option(
+        light.Option(
             metavar="NAME",
             help="The explainer: contrastive, excitation, alignment, attention, or another that is installed "
             "(default: the first that the weights' model lists).",
@@ -28,22 +27,22 @@ def explain(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (default: the method's own)."),
+        light.Option("--model", "-m", metavar="WEIGHTS", help="Weights by name or folder (default: the method's own)."),
     ] = None,
     beside: Annotated[
         str | None,
-        typer.Option(metavar="WEIGHTS", help="Attention: draw the steps of these weights below, to compare."),
+        light.Option(metavar="WEIGHTS", help="Attention: draw the steps of these weights below, to compare."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        light.Option(
             "--output", "-o", metavar="FILE", help="Where to draw. Default: PHOTO-explain.png; with --json nowhere."
         ),
     ] = None,
     overwrite: Overwrite = False,
     exact: Exact = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON: words with weights, maps as rows of numbers.")
+        bool, light.Option("--json", help="Print JSON: words with weights, maps as rows of numbers.")
     ] = False,
 ) -> None:
     """Explain a match: a heat map of the photo, and a weight for each word.
@@ -74,11 +73,11 @@ def explain(
         report = found.to_dict()
         if other is not None:
             report["beside"] = {"model": other.model, **other.explanation.to_dict()}
-        typer.echo(json.dumps(report | drawn, ensure_ascii=False))
+        light.echo(json.dumps(report | drawn, ensure_ascii=False))
         return
     _print_words(explanation)
     for number, step in enumerate(explanation.steps, 1):
-        typer.echo(f"step {number}: {' · '.join(step.top(explanation.words))}")
+        light.echo(f"step {number}: {' · '.join(step.top(explanation.words))}")
     tell_drawn(drawn)
 
 
@@ -98,4 +97,4 @@ def _print_words(found: "Explanation") -> None:
         table.add_row(Text(word), f"{float(weight):.3f}", Text(bar, style="dim"))
     Console().print(table)
     if found.probability is not None:
-        typer.echo(f"matches with a probability of {100 * found.probability:.0f} %")
+        light.echo(f"matches with a probability of {100 * found.probability:.0f} %")

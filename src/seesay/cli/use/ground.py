@@ -4,8 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Exact, Model, Overwrite, Photo, Regions
 from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, show_result
@@ -18,24 +17,24 @@ if TYPE_CHECKING:
 def ground(
     photo: Photo,
     phrases: Annotated[
-        list[str] | None, typer.Argument(metavar="PHRASE…", help='What to look for, such as "a red ball".')
+        list[str] | None, light.Argument(metavar="PHRASE…", help='What to look for, such as "a red ball".')
     ] = None,
     sentence: Annotated[
-        str, typer.Option("--sentence", "-s", metavar="SENTENCE", help="Find a box for each phrase of a sentence.")
+        str, light.Option("--sentence", "-s", metavar="SENTENCE", help="Find a box for each phrase of a sentence.")
     ] = "",
     model: Model = "dvsa",
     n: Annotated[
-        int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Boxes for each phrase.")
+        int, light.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Boxes for each phrase.")
     ] = 1,
     regions: Regions = "search-100",
     output: Annotated[
         Path | None,
-        typer.Option(
+        light.Option(
             "--output", "-o", metavar="FILE", help="Where to draw. Default: PHOTO-ground.png; with --json nowhere."
         ),
     ] = None,
     overwrite: Overwrite = False,
-    heat: Annotated[bool, typer.Option("--heat", help="Draw a heat map of the first phrase under the boxes.")] = False,
+    heat: Annotated[bool, light.Option("--heat", help="Draw a heat map of the first phrase under the boxes.")] = False,
     exact: Exact = False,
     as_json: AsJson = False,
 ) -> None:

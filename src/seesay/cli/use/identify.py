@@ -4,8 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import Exact, Overwrite, PathOrAddress
 from seesay.cli.pictures import require_drawable, save_drawing, show_result
@@ -18,23 +17,23 @@ if TYPE_CHECKING:
 
 
 def identify(
-    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="A description of one of the photos.")],
+    sentence: Annotated[str, light.Argument(metavar="SENTENCE", help="A description of one of the photos.")],
     photos: Annotated[
         list[PathOrAddress],
-        typer.Argument(parser=as_path, metavar="PHOTO…", help="Photos, and folders of photos."),
+        light.Argument(parser=as_path, metavar="PHOTO…", help="Photos, and folders of photos."),
     ],
     model: Annotated[
         str,
-        typer.Option(
+        light.Option(
             "--model", "-m", metavar="WEIGHTS", help="An embedding or identifier by name or folder (seesay models)."
         ),
     ] = "eye",
     n: Annotated[
-        int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Show this many, the best first.")
+        int, light.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Show this many, the best first.")
     ] = 10,
     output: Annotated[
         Path | None,
-        typer.Option(
+        light.Option(
             "--output",
             "-o",
             metavar="FILE",
@@ -44,10 +43,10 @@ def identify(
     overwrite: Overwrite = False,
     method: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The explainer of the drawing (default: the first that the model lists)."),
+        light.Option(metavar="NAME", help="The explainer of the drawing (default: the first that the model lists)."),
     ] = None,
     exact: Exact = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Annotated[bool, light.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Rank photos by the probability that a description was written for them.
 
@@ -74,11 +73,11 @@ def identify(
 
 
 def _print_table(found: "Identification") -> None:
-    typer.echo("choice   match   photo")
+    light.echo("choice   match   photo")
     for row in found:  # each name whole, however narrow the terminal
-        typer.echo(f"{_percent(row.choice):>6}  {_percent(row.match):>6}   {printable(row.name)}")
+        light.echo(f"{_percent(row.choice):>6}  {_percent(row.match):>6}   {printable(row.name)}")
     if found.is_none:
-        typer.echo("none of them fits the description")
+        light.echo("none of them fits the description")
 
 
 def _percent(probability: float | None) -> str:

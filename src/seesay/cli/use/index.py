@@ -3,8 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.messages import complain, describe
 from seesay.cli.options import AsJson, PathOrAddress, Place, Precision, Ray, Workers
 from seesay.cli.progress import progress_when_needed
@@ -18,19 +17,19 @@ if TYPE_CHECKING:
 def index(
     folders: Annotated[
         list[PathOrAddress] | None,
-        typer.Argument(
+        light.Argument(
             parser=as_path, metavar="[FOLDER…]", help="Folders of photos. Default: those that are indexed already."
         ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Leave out names like '*.tif' or 'thumbs/', now and later. Repeatable."),
+        light.Option(metavar="PATTERN", help="Leave out names like '*.tif' or 'thumbs/', now and later. Repeatable."),
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try files again that could not be used last time.")] = False,
+    retry: Annotated[bool, light.Option("--retry", help="Try files again that could not be used last time.")] = False,
     workers: Workers = 0,
     ray: Ray = None,
     model: Annotated[
-        str | None, typer.Option("--model", "-m", metavar="WEIGHTS", help="Weights, for a library that is still empty.")
+        str | None, light.Option("--model", "-m", metavar="WEIGHTS", help="Weights, for a library that is still empty.")
     ] = None,
     precision: Precision = None,
     library: Place = None,
@@ -62,13 +61,13 @@ def index(
                 )
             reports.append((folder, done))
             if not as_json:
-                typer.echo(f"{printable(folder)}: {describe(done)}")
+                light.echo(f"{printable(folder)}: {describe(done)}")
                 complain(done)
         if as_json:
             report = [{"folder": as_url(folder), **_table(done)} for folder, done in reports]
-            typer.echo(json.dumps({"library": opened.store.name, "folders": report}, indent=2))
+            light.echo(json.dumps({"library": opened.store.name, "folders": report}, indent=2))
     if any(done.failures or done.unreadable for _, done in reports):
-        raise typer.Exit(1)
+        raise light.Exit(1)
 
 
 def _table(done: "Indexed") -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from seesay.cli import light
 from seesay.cli.messages import complain, describe
 from seesay.cli.options import AsJson, PathOrAddress, Place, Workers
 from seesay.cli.progress import progress_when_needed
@@ -39,8 +40,8 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
             "folders": [],
         }
         lines = f"library   {printable(str(place))}\nphotos    0 (0 different)\nunusable  0"
-        typer.echo(json.dumps(told, indent=2) if as_json else lines)
-        typer.echo("seesay: no folder is indexed yet; try: seesay index ~/Pictures", err=True)
+        light.echo(json.dumps(told, indent=2) if as_json else lines)
+        light.echo("seesay: no folder is indexed yet; try: seesay index ~/Pictures", err=True)
         return
     with Library(library) as opened:
         found = opened.status()
@@ -61,34 +62,34 @@ def status(library: Place = None, as_json: AsJson = False) -> None:
                 for folder, counts in found.folders
             ],
         }
-        typer.echo(json.dumps(table, indent=2))
+        light.echo(json.dumps(table, indent=2))
     else:
-        typer.echo(f"library   {printable(found.name)}")
-        typer.echo(f"photos    {found.counts.photos:,} ({found.counts.contents:,} different)")
-        typer.echo(f"unusable  {found.counts.failures:,}")
+        light.echo(f"library   {printable(found.name)}")
+        light.echo(f"photos    {found.counts.photos:,} ({found.counts.contents:,} different)")
+        light.echo(f"unusable  {found.counts.failures:,}")
         if found.fingerprint:
-            typer.echo(f"model     {found.fingerprint.model} ({found.fingerprint.features})")
+            light.echo(f"model     {found.fingerprint.model} ({found.fingerprint.features})")
         for stage, name in found.stages.items():
-            typer.echo(f"{stage:<9} {name}")
+            light.echo(f"{stage:<9} {name}")
         for folder, counts in found.folders:
             absent = "" if exists(folder.path) else ", not there"
             left_out = f", without {', '.join(folder.exclude)}" if folder.exclude else ""
-            typer.echo(f"folder    {printable(folder.path)}: {counts.photos:,} photos{absent}{left_out}")
+            light.echo(f"folder    {printable(folder.path)}: {counts.photos:,} photos{absent}{left_out}")
         if not found.folders:
-            typer.echo("seesay: no folder is indexed yet; try: seesay index ~/Pictures", err=True)
+            light.echo("seesay: no folder is indexed yet; try: seesay index ~/Pictures", err=True)
         if found.could_rerank:
-            typer.echo("seesay: a model that reranks is installed; to search by it: seesay library rebuild", err=True)
+            light.echo("seesay: a model that reranks is installed; to search by it: seesay library rebuild", err=True)
         for problem in found.problems:
-            typer.echo(f"seesay: {problem.what}; try: {problem.hint}", err=True)
+            light.echo(f"seesay: {problem.what}; try: {problem.hint}", err=True)
     if not found.agrees:
-        typer.echo("seesay: the weights have changed since; try: seesay library rebuild", err=True)
-        raise typer.Exit(1)
+        light.echo("seesay: the weights have changed since; try: seesay library rebuild", err=True)
+        raise light.Exit(1)
 
 
 @app.command()
 def use(
     model: Annotated[
-        str | None, typer.Argument(metavar="[WEIGHTS]", help="Weights by name or folder. Default: list what there is.")
+        str | None, light.Argument(metavar="[WEIGHTS]", help="Weights by name or folder. Default: list what there is.")
     ] = None,
     library: Place = None,
     as_json: AsJson = False,
@@ -110,18 +111,18 @@ def use(
         rows = models_of(library)
         if as_json:
             told = [dict(zip(("model", "index", "photos", "in_use"), map_row(row), strict=True)) for row in rows]
-            typer.echo(json.dumps(told, indent=2))
+            light.echo(json.dumps(told, indent=2))
             return
         for name, _, n, used in rows:
-            typer.echo(f"{'*' if used else ' '} {name}  {n:,} photos")
+            light.echo(f"{'*' if used else ' '} {name}  {n:,} photos")
         return
     found = use_model(model, library)
     if as_json:
-        typer.echo(json.dumps({**asdict(found), "place": str(found.place)}, indent=2))
+        light.echo(json.dumps({**asdict(found), "place": str(found.place)}, indent=2))
         return
-    typer.echo(f"{found.model}: {found.n_photos - found.n_missing:,} of {found.n_photos:,} photos are indexed")
+    light.echo(f"{found.model}: {found.n_photos - found.n_missing:,} of {found.n_photos:,} photos are indexed")
     if found.seconds is not None:
-        typer.echo(
+        light.echo(
             f"to index the other {found.n_missing:,} takes about {say_time(found.seconds)} here, and all of them "
             f"{found.bytes / 1e6:,.1f} MB beside their thumbnails; to begin: seesay index",
             err=True,
@@ -149,7 +150,7 @@ def say_time(seconds: float) -> str:
 def failures(
     folders: Annotated[
         list[PathOrAddress] | None,
-        typer.Argument(parser=as_path, metavar="[FOLDER…]", help="Only files below these folders."),
+        light.Argument(parser=as_path, metavar="[FOLDER…]", help="Only files below these folders."),
     ] = None,
     library: Place = None,
     as_json: AsJson = False,
@@ -167,19 +168,19 @@ def failures(
         found = opened.failures(folders or ())
     if as_json:
         rows = [{"path": as_url(failure.path), "reason": failure.reason, "hint": failure.hint} for failure in found]
-        typer.echo(json.dumps(rows, indent=2))
+        light.echo(json.dumps(rows, indent=2))
         return
     for failure in found:
-        typer.echo(f"{printable(failure.path)}: {failure.reason}")
+        light.echo(f"{printable(failure.path)}: {failure.reason}")
     for hint in dict.fromkeys(failure.hint for failure in found if failure.hint):
-        typer.echo(f"try for {sum(failure.hint == hint for failure in found):,} of them: {hint}", err=True)
+        light.echo(f"try for {sum(failure.hint == hint for failure in found):,} of them: {hint}", err=True)
 
 
 @app.command()
 def forget(
     folders: Annotated[
         list[PathOrAddress],
-        typer.Argument(parser=as_path, metavar="FOLDER…", help="Folders, which need not exist any more."),
+        light.Argument(parser=as_path, metavar="FOLDER…", help="Folders, which need not exist any more."),
     ],
     library: Place = None,
 ) -> None:
@@ -193,7 +194,7 @@ def forget(
 
     with Library(library) as opened:
         for folder in folders:
-            typer.echo(f"{printable(folder)}: {opened.forget(folder):,} photos forgotten")
+            light.echo(f"{printable(folder)}: {opened.forget(folder):,} photos forgotten")
 
 
 @app.command()
@@ -215,13 +216,13 @@ def repair(workers: Workers = 0, library: Place = None) -> None:
     if not isinstance(place, Path) or not holds_library(place):
         raise SeesayError(f"there is no library in a folder {place}", hint="seesay library rebuild")
     removed = {kind: n for kind, n in repair_rows(place).items() if n}
-    typer.echo(f"removed: {', '.join(f'{n:,} {kind}' for kind, n in removed.items()) or 'nothing'}")
+    light.echo(f"removed: {', '.join(f'{n:,} {kind}' for kind, n in removed.items()) or 'nothing'}")
     with Library(library) as opened:
         for folder in opened.folders():
             if exists(folder.path):
                 with progress_when_needed(f"indexing {printable(folder.path)}", quiet=False) as on_progress:
                     done = opened.index(folder.path, workers=workers, on_progress=on_progress)
-                typer.echo(f"{printable(folder.path)}: {describe(done)}")
+                light.echo(f"{printable(folder.path)}: {describe(done)}")
                 complain(done)
 
 
@@ -229,19 +230,19 @@ def repair(workers: Workers = 0, library: Place = None) -> None:
 def rebuild(
     folders: Annotated[
         list[PathOrAddress] | None,
-        typer.Argument(
+        light.Argument(
             parser=as_path, metavar="[FOLDER…]", help="Folders to index, if the library is too damaged to name them."
         ),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
+        light.Option(
             "--model", "-m", metavar="WEIGHTS", help="Weights. Default: those that the library was made with."
         ),
     ] = None,
     precision: Annotated[
         str | None,
-        typer.Option(metavar="float|int8", help="Precision of the network. Default: that of the library."),
+        light.Option(metavar="float|int8", help="Precision of the network. Default: that of the library."),
     ] = None,
     workers: Workers = 0,
     library: Place = None,
@@ -265,14 +266,14 @@ def rebuild(
         find(model)
     folders = [resolve_folder(folder) for folder in folders or ()]
     if isinstance(place, Path) and (kept := recover(place)):
-        typer.echo(f"seesay: the damaged library is kept as {kept}", err=True)
+        light.echo(f"seesay: the damaged library is kept as {kept}", err=True)
     failed = False
     with Library(library, model=model, precision=precision) as opened:
         with progress_when_needed("encoding again", quiet=False) as on_progress:
             reports = opened.rebuild(folders, workers=workers, on_progress=on_progress)
         for folder, done in reports.items():
-            typer.echo(f"{printable(folder)}: {describe(done)}")
+            light.echo(f"{printable(folder)}: {describe(done)}")
             complain(done)
             failed = failed or bool(done.failures)
     if failed:
-        raise typer.Exit(1)
+        raise light.Exit(1)

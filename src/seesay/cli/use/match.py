@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Exact, Model
 from seesay.system.names import printable
@@ -18,14 +17,14 @@ if TYPE_CHECKING:
 def match(
     things: Annotated[
         list[str],
-        typer.Argument(
+        light.Argument(
             metavar="PHOTO… SENTENCE…", help="Photos and sentences in any order; the name of a file is a photo."
         ),
     ],
     model: Model = "eye",
     ensemble: Annotated[
         str | None,
-        typer.Option(
+        light.Option(
             metavar="FILE",
             help="Instead of one model: shipped, or the folder of an ensemble.",
         ),
@@ -62,7 +61,7 @@ def match(
     found = score(photos, sentences, model=model, ensemble=ensemble, exact=exact)
     warn(found.warnings)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        light.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:
         _print_table(found)
 

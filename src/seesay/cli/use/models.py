@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from seesay.cli import light
 from seesay.cli.options import AsJson
 
 app = typer.Typer(invoke_without_command=True)
@@ -32,11 +33,11 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
             for w in found
         ]
         rows += [{"name": folder.name, "folder": str(folder), "family": None} for folder in eyes()]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        light.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     if not found:
-        typer.echo("no trained weights came with this installation", err=True)
-        raise typer.Exit(1)
+        light.echo("no trained weights came with this installation", err=True)
+        raise light.Exit(1)
 
     from rich.console import Console
     from rich.table import Table
@@ -58,13 +59,13 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
 @app.command()
 def add(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="A CLIP or SigLIP as transformers saves it, with safetensors.")
+        Path, light.Argument(metavar="FOLDER", help="A CLIP or SigLIP as transformers saves it, with safetensors.")
     ],
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Its name. Default: the name of the folder.")
+        str | None, light.Option("--name", metavar="NAME", help="Its name. Default: the name of the folder.")
     ] = None,
     precision: Annotated[
-        str, typer.Option(metavar="fp32|fp16", help="Precision of the image tower; fp16 takes half the disk space.")
+        str, light.Option(metavar="fp32|fp16", help="Precision of the image tower; fp16 takes half the disk space.")
     ] = "fp32",
 ) -> None:
     """Add a published CLIP or SigLIP; afterwards it works like any other model. The folder itself is only read.
@@ -78,17 +79,17 @@ def add(
     """
     from seesay.verbs.adding import add_model
 
-    made = add_model(folder, name, precision=precision, tell=lambda what: typer.echo(f"seesay: {what}", err=True))
-    typer.echo(f"added {made.name}: {made.folder}")
+    made = add_model(folder, name, precision=precision, tell=lambda what: light.echo(f"seesay: {what}", err=True))
+    light.echo(f"added {made.name}: {made.folder}")
     if made.weights is None:
-        typer.echo(
+        light.echo(
             f"it reads no sentences; a model on top of it: seesay train recipes/vse.toml --set eye={made.name}",
             err=True,
         )
 
 
 @app.command()
-def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="As `seesay models` lists it.")]) -> None:
+def remove(name: Annotated[str, light.Argument(metavar="NAME", help="As `seesay models` lists it.")]) -> None:
     """Remove a model that was added. The original folder and your libraries stay.
 
     \b
@@ -97,7 +98,7 @@ def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="As `seesay 
     """
     from seesay.verbs.adding import remove_model
 
-    typer.echo(f"removed {remove_model(name)}")
+    light.echo(f"removed {remove_model(name)}")
 
 
 _SHOWN = ("family", "features", "data", "trained", "recipe_fingerprint", "figures")

@@ -3,8 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.options import AsJson, Images, Model, Output, Overwrite, PathOrAddress, Split, Within
 from seesay.cli.pictures import require_drawable, save_drawing, show_result
 from seesay.system import ranges
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
 
 def neighbours(
     photos: Annotated[
-        list[PathOrAddress], typer.Argument(parser=as_path, metavar="PHOTO…", help="Photos to find neighbours of.")
+        list[PathOrAddress], light.Argument(parser=as_path, metavar="PHOTO…", help="Photos to find neighbours of.")
     ],
     within: Within,
     images: Images = None,
     split: Split = "all",
     model: Model = "mrnn",
     n: Annotated[
-        int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Neighbours by each feature.")
+        int, light.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Neighbours by each feature.")
     ] = 5,
     output: Output = None,
     overwrite: Overwrite = False,

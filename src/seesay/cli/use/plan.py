@@ -3,8 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.options import AsJson
 from seesay.system import ranges
 
@@ -26,10 +25,10 @@ _LINES = {
 
 
 def plan(
-    photos: Annotated[int, typer.Option(metavar="N", help="How many photos there will be.")],
-    machines: Annotated[int, typer.Option(metavar="M", help="Machines that index at once.")] = 1,
+    photos: Annotated[int, light.Option(metavar="N", help="How many photos there will be.")],
+    machines: Annotated[int, light.Option(metavar="M", help="Machines that index at once.")] = 1,
     cores: Annotated[
-        int, typer.Option(min=0, max=ranges.THREADS, metavar="N", help="Cores of each; 0 means as many as here.")
+        int, light.Option(min=0, max=ranges.THREADS, metavar="N", help="Cores of each; 0 means as many as here.")
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -47,7 +46,7 @@ def plan(
     from seesay.library.plan import make_plan
 
     made = make_plan(photos, machines, cores)
-    typer.echo(json.dumps(made.to_dict(), indent=2) if as_json else _describe(made))
+    light.echo(json.dumps(made.to_dict(), indent=2) if as_json else _describe(made))
 
 
 def _describe(made: "Plan") -> str:

@@ -4,8 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Images, Model, Overwrite, Split, Within
 from seesay.cli.pictures import require_drawable, save_drawing, show_result
@@ -17,21 +16,21 @@ if TYPE_CHECKING:
 
 
 def regions(
-    phrases: Annotated[list[str], typer.Argument(metavar="PHRASE…", help='Phrases such as "red bus" "yellow bus".')],
+    phrases: Annotated[list[str], light.Argument(metavar="PHRASE…", help='Phrases such as "red bus" "yellow bus".')],
     within: Within,
     images: Images = None,
     split: Split = "all",
     model: Model = "dvsa",
     n: Annotated[
-        int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Regions for each phrase.")
+        int, light.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Regions for each phrase.")
     ] = 10,
     crops: Annotated[
         bool,
-        typer.Option("--crops", help="CLIP and SigLIP: encode square crops of each photo; slower and finer."),
+        light.Option("--crops", help="CLIP and SigLIP: encode square crops of each photo; slower and finer."),
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
+        light.Option(
             "--output", "-o", metavar="FILE", help="The contact sheet. Default: regions.png; with --json nowhere."
         ),
     ] = None,

@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.messages import complain, describe, warn
 from seesay.cli.options import AsJson, Exact, Overwrite, PathOrAddress, Place, Precision
 from seesay.cli.pictures import require_drawable
@@ -28,7 +27,7 @@ _MOST_TYPED = 1_000_000
 def search(
     things: Annotated[
         list[str] | None,
-        typer.Argument(
+        light.Argument(
             metavar="QUERY [FOLDER…]",
             help="What the photos show, in English, then folders to search. - reads queries from stdin, one per line. "
             "With --like the query may be left out.",
@@ -36,50 +35,50 @@ def search(
     ] = None,
     like: Annotated[
         list[PathOrAddress] | None,
-        typer.Option(parser=as_path, metavar="PHOTO", help="Find photos like this one. Repeatable."),
+        light.Option(parser=as_path, metavar="PHOTO", help="Find photos like this one. Repeatable."),
     ] = None,
     box: Annotated[
         str,
-        typer.Option(metavar="BOX", help="Only this crop of it: left,top,right,bottom from 0 to 1, as in 0,0,0.5,1."),
+        light.Option(metavar="BOX", help="Only this crop of it: left,top,right,bottom from 0 to 1, as in 0,0,0.5,1."),
     ] = "",
     plus: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A further sentence that photos should fit. Repeatable.")
+        list[str] | None, light.Option(metavar="TEXT", help="A further sentence that photos should fit. Repeatable.")
     ] = None,
     minus: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A sentence that photos should not fit. Repeatable.")
+        list[str] | None, light.Option(metavar="TEXT", help="A sentence that photos should not fit. Repeatable.")
     ] = None,
     after: Annotated[
-        str, typer.Option(metavar="DATE", help="Only from this date on: 2019, 2019-07 or 2019-07-04.")
+        str, light.Option(metavar="DATE", help="Only from this date on: 2019, 2019-07 or 2019-07-04.")
     ] = "",
     before: Annotated[
-        str, typer.Option(metavar="DATE", help="Only before this date: 2019, 2019-07 or 2019-07-04.")
+        str, light.Option(metavar="DATE", help="Only before this date: 2019, 2019-07 or 2019-07-04.")
     ] = "",
     within: Annotated[
-        str, typer.Option("--in", metavar="DATE|NAME", help="In this year, month or day, or in folders of this name.")
+        str, light.Option("--in", metavar="DATE|NAME", help="In this year, month or day, or in folders of this name.")
     ] = "",
-    camera: Annotated[str, typer.Option(metavar="NAME", help="A part of the camera's name, such as canon.")] = "",
-    tag: Annotated[str, typer.Option(metavar="NAME", help="Only photos with this tag, such as guitar or church.")] = "",
+    camera: Annotated[str, light.Option(metavar="NAME", help="A part of the camera's name, such as canon.")] = "",
+    tag: Annotated[str, light.Option(metavar="NAME", help="Only photos with this tag, such as guitar or church.")] = "",
     top: Annotated[
-        int, typer.Option("--top", "-n", min=1, max=ranges.RESULTS, metavar="N", help="How many photos.")
+        int, light.Option("--top", "-n", min=1, max=ranges.RESULTS, metavar="N", help="How many photos.")
     ] = 10,
     min_score: Annotated[
         float | None,
-        typer.Option(
+        light.Option(
             callback=ranges.require_finite, metavar="SCORE", help="Only photos that score at least this, such as 0.5."
         ),
     ] = None,
-    sort: Annotated[str, typer.Option(help="score, or date: the same photos, latest first.")] = "score",
+    sort: Annotated[str, light.Option(help="score, or date: the same photos, latest first.")] = "score",
     regions: Annotated[
-        bool, typer.Option("--regions", help="Search the regions of the photos, and print the box of each.")
+        bool, light.Option("--regions", help="Search the regions of the photos, and print the box of each.")
     ] = False,
     exact: Exact = False,
-    refresh: Annotated[bool, typer.Option("--index/--no-index", help="Look for new photos first.")] = True,
+    refresh: Annotated[bool, light.Option("--index/--no-index", help="Look for new photos first.")] = True,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw a contact sheet: PNG, JPEG or WebP.")
+        Path | None, light.Option("--output", "-o", metavar="FILE", help="Draw a contact sheet: PNG, JPEG or WebP.")
     ] = None,
     overwrite: Overwrite = False,
     paths0: Annotated[
-        bool, typer.Option("--paths0", help="Print only the paths, each followed by NUL, for xargs -0.")
+        bool, light.Option("--paths0", help="Print only the paths, each followed by NUL, for xargs -0.")
     ] = False,
     precision: Precision = None,
     library: Place = None,
@@ -130,20 +129,20 @@ def search(
             from seesay.verbs.searching import draw_results
 
             save_picture(draw_results(answers), output)
-            typer.echo(f"seesay: drawn to {output}", err=True)
+            light.echo(f"seesay: drawn to {output}", err=True)
     if as_json:
         tables = [found.to_dict() for found in answers]
         # ASCII: a name that is no text is written with escapes that Python and JavaScript read back.
-        typer.echo(json.dumps(tables if (things or [""])[0] == "-" else tables[0], indent=2))
+        light.echo(json.dumps(tables if (things or [""])[0] == "-" else tables[0], indent=2))
     elif paths0:
         for found in answers:
-            typer.echo(b"".join(os.fsencode(as_url(path)) + b"\0" for path in found.paths), nl=False)
+            light.echo(b"".join(os.fsencode(as_url(path)) + b"\0" for path in found.paths), nl=False)
     else:
         _print_lines(answers)
     if not any(answers):
         if not as_json and not paths0:
-            typer.echo("seesay: no photo fits", err=True)
-        raise typer.Exit(1)
+            light.echo("seesay: no photo fits", err=True)
+        raise light.Exit(1)
 
 
 def _understand(things: Sequence[str], has_more: bool) -> tuple[list[str], list[Path]]:
@@ -208,7 +207,7 @@ def _refresh(opened: "Library", folders: Sequence[Path], *, quiet: bool) -> None
         if isinstance(news, str):
             warn([news])
         elif news.n_added or news.n_changed or news.failures:
-            typer.echo(f"seesay: {folder}: {describe(news)}", err=True)
+            light.echo(f"seesay: {folder}: {describe(news)}", err=True)
             complain(news)
 
 
@@ -217,8 +216,8 @@ def _print_lines(answers: Sequence["SearchResults"]) -> None:
 
     for place, found in enumerate(answers):
         if len(answers) > 1:
-            typer.echo(f"{'' if place == 0 else chr(10)}# {found.query}")
+            light.echo(f"{'' if place == 0 else chr(10)}# {found.query}")
         for result in found:
             box = "".join(f"{100 * edge:4.0f}" for edge in result.box) + " %  " if result.box else ""
             copies = f"  (+{len(result.copies)})" if result.copies else ""
-            typer.echo(f"{say_score(result)}  {box}{result.photo.date[:10]}  {printable(result.path)}{copies}")
+            light.echo(f"{say_score(result)}  {box}{result.photo.date[:10]}  {printable(result.path)}{copies}")

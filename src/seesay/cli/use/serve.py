@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.options import PathOrAddress, Place, Precision
 from seesay.system import ranges
 from seesay.system.remote import as_path
@@ -13,39 +12,39 @@ from seesay.system.remote import as_path
 def serve(
     folders: Annotated[
         list[PathOrAddress] | None,
-        typer.Argument(parser=as_path, metavar="[FOLDER…]", help="Further folders to index."),
+        light.Argument(parser=as_path, metavar="[FOLDER…]", help="Further folders to index."),
     ] = None,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen. 0.0.0.0 lets others in; they need the token.")
+        str, light.Option(metavar="ADDRESS", help="Where to listen. 0.0.0.0 lets others in; they need the token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 takes a free one.")] = 8765,
+    port: Annotated[int, light.Option(min=0, max=65535, metavar="N", help="The port; 0 takes a free one.")] = 8765,
     names: Annotated[
         list[str] | None,
-        typer.Option("--name", metavar="NAME", help="A host name by which others reach this machine. Repeatable."),
+        light.Option("--name", metavar="NAME", help="A host name by which others reach this machine. Repeatable."),
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option(
+        light.Option(
             metavar="TOKEN", envvar="SEESAY_TOKEN", show_envvar=False,
             help="The token that visitors need. Default: SEESAY_TOKEN, or a random one if others can reach the page. "
             "Others on this machine can read what is typed here.",
         ),
     ] = None,
     token_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Read the token from the first line of a file.")
+        Path | None, light.Option(metavar="FILE", help="Read the token from the first line of a file.")
     ] = None,
     every: Annotated[
         float,
-        typer.Option(
+        light.Option(
             callback=ranges.require_pause, metavar="SECONDS",
             help="How often to look for new photos; 0: only when asked.",
         ),
     ] = 300,
     captioner: Annotated[
         str | None,
-        typer.Option("--captioner", metavar="WEIGHTS", help="Weights that write captions. Default: mrnn."),
+        light.Option("--captioner", metavar="WEIGHTS", help="Weights that write captions. Default: mrnn."),
     ] = None,
-    browse: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    browse: Annotated[bool, light.Option("--open", help="Open the page in the browser.")] = False,
     precision: Precision = None,
     library: Place = None,
 ) -> None:  # fmt: skip
@@ -71,14 +70,14 @@ def serve(
     paths = [resolve_folder(folder) for folder in folders or ()]
 
     def on_ready(address: str) -> None:
-        typer.echo(address)
+        light.echo(address)
         if not is_loopback(host):
-            typer.echo(
+            light.echo(
                 "seesay: whoever has this address sees your photos, and what is sent is not encrypted; "
                 "outside your own network put a server with HTTPS in front",
                 err=True,
             )
-        typer.echo("seesay: Ctrl-C ends it", err=True)
+        light.echo("seesay: Ctrl-C ends it", err=True)
         if browse:
             import webbrowser
 

@@ -3,8 +3,7 @@
 import json
 from typing import Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.options import AsJson, Model, Photos
 from seesay.system import ranges
 from seesay.system.names import printable
@@ -13,11 +12,11 @@ from seesay.system.names import printable
 def tag(
     photos: Photos,
     words: Annotated[
-        str, typer.Option("--words", "-w", metavar="WORDS|FILE", help="Words separated by commas, or a file of lines.")
+        str, light.Option("--words", "-w", metavar="WORDS|FILE", help="Words separated by commas, or a file of lines.")
     ],
     model: Model = "eye",
     n: Annotated[
-        int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Words for each photo.")
+        int, light.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Words for each photo.")
     ] = 3,
     as_json: AsJson = False,
 ) -> None:
@@ -58,10 +57,10 @@ def tag(
             {"photo": name, "tags": [{"word": word, "share": round(share, 4)} for word, share in row]}
             for name, row in zip(images, rows, strict=True)
         ]
-        typer.echo(json.dumps({"model": model, "photos": told, "failures": failures}, indent=2, ensure_ascii=False))
+        light.echo(json.dumps({"model": model, "photos": told, "failures": failures}, indent=2, ensure_ascii=False))
     else:
         for name, row in zip(images, rows, strict=True):
-            typer.echo(f"{printable(name)}: {', '.join(f'{word} {100 * share:.0f} %' for word, share in row)}")
+            light.echo(f"{printable(name)}: {', '.join(f'{word} {100 * share:.0f} %' for word, share in row)}")
         warn(map(printable, failures.values()))
     if failures:
-        raise typer.Exit(1)
+        raise light.Exit(1)

@@ -3,8 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Model
 from seesay.system import ranges
@@ -14,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def words(
-    asked: Annotated[list[str], typer.Argument(metavar="WORD…", help="One word or more.")],
+    asked: Annotated[list[str], light.Argument(metavar="WORD…", help="One word or more.")],
     model: Model = "mrnn",
     n: Annotated[
-        int, typer.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="How many nearest words.")
+        int, light.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="How many nearest words.")
     ] = 10,
     as_json: AsJson = False,
 ) -> None:
@@ -35,12 +34,12 @@ def words(
 
     found = nearest_words(asked, model=model, n=n)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        light.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
     else:
         _print_table(found)
         warn(found.warnings)
     if found.warnings:
-        raise typer.Exit(1)
+        raise light.Exit(1)
 
 
 def _print_table(found: "NearestWords") -> None:

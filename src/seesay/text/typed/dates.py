@@ -5,6 +5,7 @@ from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -60,7 +61,9 @@ def find_dates(text: str, today: date) -> tuple[str, Dates] | None:
         >>> find_dates("snow in december", date(2026, 11, 18))[1].months
         (12,)
     """
-    for pattern, read in _READERS:
+    if not any(sign in text for sign in _SIGNS):
+        return None
+    for pattern, read in _readers():
         found = pattern.search(text)
         dates = read(found.groupdict(), today) if found else None
         if found and dates is not None:
@@ -235,4 +238,11 @@ _PATTERNS: tuple[tuple[str, _Reader], ...] = (
     (r"(?:from\s+)?today", _today),
     (rf"(?<!number )(?<!route )(?<!bus )(?<!no )(?<!no\. ){_YEAR}\s*$", _year),
 )
-_READERS = tuple((re.compile(rf"(?<![\w-]){pattern}(?![\w-])"), read) for pattern, read in _PATTERNS)
+_SIGNS = (*"0123456789", *_SHORT, "last", "past", "this", "ago", "day")
+"""Of which each pattern needs one."""
+
+
+@lru_cache(maxsize=1)
+def _readers() -> tuple[tuple[re.Pattern[str], _Reader], ...]:
+    """The patterns compiled, which takes longer than all else that is done with a query that names no time."""
+    return tuple((re.compile(rf"(?<![\w-]){pattern}(?![\w-])"), read) for pattern, read in _PATTERNS)

@@ -1,0 +1,122 @@
+"""Graphs of sentences as ONNX Runtime has optimised them, kept in the cache folder from one process to the next.
+
+Opening such a graph unpacks its weights, folds what is constant and rearranges what products read: many times as long
+as an answer takes. The first process that opens one keeps what it has become, a graph and the
+weights as they are computed with, in a file that the next process maps into its memory.
+
+A kept graph is opened without rearranging its weights, which pays only where it is asked often: for several sentences
+at once, or after a few questions, it is opened once more with that. The two differ in the last bit of what they give.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from numpy.typing import NDArray
+
+from seesay.catalogue.digests import digest_of
+from seesay.errors import SeesayError
+from seesay.runtime.session import Arrays, Session, open_session
+from seesay.system.digests import digest_file
+from seesay.system.files import cache_dir
+from seesay.system.reading import parse_json, read_text
+
+GRAPHS = "graphs"
+"""The folder in the cache."""
+OFTEN = 20
+"""Questions of one sentence after which rearranged weights have paid for themselves."""
+MOST = 8
+"""Kept graphs; those that were written first go first."""
+_FILES = ("graph.onnx", "weights.bin")
+_ABOUT = "about.json"
+_WRITING = "writing-"
+
+
+class AskedOften:
+    """A graph that is opened at once, and again for many questions."""
+
+    def __init__(self, first: Session, again: Callable[[], Session]) -> None:
+        self.inputs, self.outputs, self.path = first.inputs, first.outputs, first.path
+        self._session, self._again = first, again
+        self._questions, self._is_warm, self._lock = count(1), False, Lock()
+
+    def __call__(self, arrays: Arrays) -> list[NDArray[Any]]:
+        """What the graph gives, in the order of its outputs (`Session`)."""
+        several = any(len(rows) > 1 for rows in arrays.values())
+        if not self._is_warm and (several or next(self._questions) > OFTEN):
+            with self._lock:
+                if not self._is_warm:
+                    self._session, self._is_warm = self._again(), True
+        return self._session(arrays)
+
+
+def find_kept(sources: Sequence[str]) -> AskedOften | None:
+    """A graph that was kept, or None.
+
+    Args:
+        sources: Digests of everything that it was made of.
+    """
+    folder = _folder(sources)
+    try:
+        about = parse_json(read_text(folder / _ABOUT))
+        is_whole = all(digest_of(folder / name, (folder / name).stat()) == about[name] for name in _FILES)
+        return _open(folder / _FILES[0], optimise=False) if is_whole else None
+    except (OSError, ValueError, TypeError, KeyError, SeesayError):
+        return None  # there is the graph that it was made of
+
+
+def keep_graph(path: Path, sources: Sequence[str], shared: Arrays) -> AskedOften:
+    """Keep a graph that was checked, and open it; one that cannot be kept is opened as it is.
+
+    Args:
+        path: Of the graph; its weights lie beside it.
+        sources: Digests of everything that it is made of.
+        shared: Initialisers that lie elsewhere.
+
+    Raises:
+        SeesayError: ONNX Runtime does not open it.
+    """
+    with suppress(OSError, SeesayError):
+        _write(path, _folder(sources), shared)
+    return find_kept(sources) or _open(path, shared)
+
+
+def _folder(sources: Sequence[str]) -> Path:
+    import onnxruntime
+
+    key = hashlib.sha256(" ".join([onnxruntime.__version__, *sources]).encode()).hexdigest()
+    return cache_dir() / GRAPHS / key[:32]
+
+
+def _open(path: Path, shared: Arrays | None = None, *, optimise: bool = True) -> AskedOften:
+    first = open_session(path, 1, shared, optimise=optimise, rearrange=False)
+    return AskedOften(first, lambda: open_session(path, 1, shared, optimise=optimise))
+
+
+def _write(path: Path, folder: Path, shared: Arrays) -> None:
+    """Let ONNX Runtime write what it makes of a graph; readers see all of it or nothing."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=_WRITING, dir=folder.parent))
+    try:
+        open_session(path, 1, shared, rearrange=False, keep=(temporary / _FILES[0], _FILES[1]))
+        about = {name: digest_file(temporary / name) for name in _FILES}
+        (temporary / _ABOUT).write_text(json.dumps(about))
+        shutil.rmtree(folder, ignore_errors=True)  # something damaged
+        temporary.rename(folder)
+        _remove_first(folder.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _remove_first(place: Path) -> None:
+    """Remove those that were written first, and what writers have left behind that were killed."""
+    kept = sorted(place.iterdir(), key=lambda folder: folder.stat().st_mtime)
+    for folder in kept[:-MOST]:
+        shutil.rmtree(folder, ignore_errors=True)
