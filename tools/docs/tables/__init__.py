@@ -15,6 +15,7 @@ from tables import (
     papers,
     reliability,
     scale,
+    starts,
     towers,
 )
 
@@ -32,6 +33,7 @@ PAGES = (
     eye,
     towers,
     gallery,
+    starts,
 )
 TABLES: dict[str, Callable[[], str]] = {
     write.__name__.replace("_", "-"): write for page in PAGES for write in page.TABLES
