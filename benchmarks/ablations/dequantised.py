@@ -91,7 +91,7 @@ def main() -> None:
     whole: dict[str, list[tuple[float, bool]]] = {"scaled": [], "raw_pixels": []}
     for place, path in enumerate(data.load("flickr8k").split("dev").images[: arguments.photos]):
         pixels = preprocess(open_image(path), backbone.size, "squash")
-        normalised = ((pixels - np.float32(backbone.mean)) / np.float32(backbone.std)).astype(np.float32)
+        normalised = ((pixels - np.array(backbone.mean)) / np.array(backbone.std)).astype(np.float32)
         interpreter.run(pixels)
         whole["raw_pixels"].append(compare_whole(interpreter, backbone, pixels))
         interpreter.run(interpreter.quantise(normalised))

@@ -75,7 +75,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for size in arguments.sizes:
         found = [
-            (names, *probe(*(vectors_of(photos, names, size) for photos in (train, dev)), train, dev))
+            (names, *probe(vectors_of(train, names, size), vectors_of(dev, names, size), train, dev))
             for names in NETWORKS
         ]
         first = found[0][2]

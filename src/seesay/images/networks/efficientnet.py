@@ -117,8 +117,8 @@ def _installed_version(package: str) -> str:
 @torch.no_grad()
 def _load_layers(backbone: Backbone, layers: Sequence[Layer], path: Path) -> None:
     """Fill a folded network, whose modules are in the order in which they are computed."""
-    modules = [module for module in backbone.network.modules() if isinstance(module, nn.Conv2d)]
-    ours = [*modules, cast(nn.Linear, backbone.classifier)]
+    ours: list[nn.Conv2d | nn.Linear] = [part for part in backbone.network.modules() if isinstance(part, nn.Conv2d)]
+    ours.append(cast(nn.Linear, backbone.classifier))
     wanted = [(_kind(module), tuple(module.weight.shape)) for module in ours]
     if wanted != [(layer.kind, layer.weight.shape) for layer in layers]:
         raise SeesayError(f"the layers of {path} are not those of {backbone.name}")
