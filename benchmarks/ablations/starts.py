@@ -5,7 +5,7 @@ published), fitted on Flickr8K training photos. Photos and captions of Flickr8K 
 of the mapped vector and the sentence vector, in both directions. The penalty is chosen on a fifth of the training
 photos; dev photos are only measured. Differences have a 95 % interval by bootstrap over the dev photos.
 
-    SEESAY_DATA=… python -m benchmarks.ablations.starts [--train-images 2000] [--dev-images 500]
+    SEESAY_DATA=… python -m benchmarks.ablations.starts [--train-images 2000] [--dev-images 500] [--sizes 300]
 """
 
 import argparse
@@ -65,7 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--train-images", type=int, default=2000)
     parser.add_argument("--dev-images", type=int, default=500)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[280, 300])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[300])
     arguments = parse_arguments(parser, "starts")
     flickr8k = data.load("flickr8k")
     train, dev = (
@@ -90,6 +90,7 @@ def main() -> None:
         data="flickr8k dev",
         train_images=len(train.collection),
         dev_images=len(dev.collection),
+        sizes=arguments.sizes,
         rows=rows,
     )
 

@@ -78,7 +78,7 @@ def _difference(found: dict[str, Any]) -> str:
 def _command(found: dict[str, Any]) -> str:
     return (
         f"python -m benchmarks.ablations.starts --train-images {found['train_images']} "
-        f"--dev-images {found['dev_images']}"
+        f"--dev-images {found['dev_images']} --sizes {' '.join(map(str, found['sizes']))}"
     )
 
 

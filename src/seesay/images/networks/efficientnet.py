@@ -1,7 +1,7 @@
 """EfficientNet-Lite0 to Lite3 (Tan & Le 2019, the Lite variants of 2020), with the ImageNet weights of their packages.
 
 Prepared for inference once: batch norm is folded into the convolutions before it, symmetric padding into the
-convolutions themselves. Lite3 is published on the package index in 8 bits only: its weights are read from a TFLite file
+convolutions themselves. Lite3 comes in 8 bits: its weights are read from a TFLite file
 (`seesay.images.networks.tflite`), in which batch norm is folded already.
 """
 
