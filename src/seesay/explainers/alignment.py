@@ -53,5 +53,5 @@ class Alignment(Explainer):
     def locate_words(self, model: Answering, features: ImageFeatures, sentence: str) -> Floats:
         if not model.can("phrases"):  # it has no vectors of words within a sentence
             return super().locate_words(model, features, sentence)
-        texts, n_words = model.encode_texts([sentence]), len(tokenize(sentence)[:LONGEST])  # the whole may come after them
-        return heat_maps(model, features, texts.states[0, :n_words])
+        n_words = len(tokenize(sentence)[:LONGEST])  # after these, some models keep a vector of the whole sentence
+        return heat_maps(model, features, model.encode_texts([sentence]).states[0, :n_words])

@@ -10,6 +10,7 @@ import typer
 from seesay.cli.messages import warn
 from seesay.cli.options import Exact, Overwrite, Photo
 from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, tell_drawn
+from seesay.cli.tables import print_table
 
 if TYPE_CHECKING:
     from seesay.explainers.explanation import Explanation
@@ -84,18 +85,11 @@ def explain(
 
 def _print_words(found: "Explanation") -> None:
     """The words with their weights, as shares of the heaviest, in the order of the sentence."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("word")
-    table.add_column("weight", justify="right")
-    table.add_column("")
     most = max(float(found.weights.max()), 1e-12)
-    for word, weight in zip(found.words, found.weights, strict=True):
-        bar = "▇" * round(20 * float(weight) / most)
-        table.add_row(Text(word), f"{float(weight):.3f}", Text(bar, style="dim"))
-    Console().print(table)
+    rows = (
+        (word, f"{weight:.3f}", ("▇" * round(20 * weight / most), "dim"))
+        for word, weight in zip(found.words, found.weights.tolist(), strict=True)
+    )
+    print_table(("word", "weight", ""), rows, right=("weight",))
     if found.probability is not None:
         typer.echo(f"matches with a probability of {100 * found.probability:.0f} %")
