@@ -23,7 +23,7 @@ def explain(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The explainer: contrastive, excitation, alignment, attention, or another that is installed "
+            help="The explainer: contrastive, excitation, alignment, attention, crops, or another that is installed "
             "(default: the first that the weights' model lists).",
         ),
     ] = None,
@@ -51,7 +51,8 @@ def explain(
 
     Excitation traces the match score of an identifier back to words and places; contrastive subtracts the trace of the
     negated score. Alignment shows where the vector of each word fits the photo. Attention shows where sm-LSTM
-    attends at each of its steps, with the two most attended words.
+    attends at each of its steps, with the two most attended words. Crops compares scores of parts of the photo, each
+    shown alone, for models that give nothing but scores (CLIP, SigLIP).
 
     \b
     Examples:
