@@ -132,7 +132,7 @@ class TestSoftmax:
         assert caught.value.allowed == "exact, logits"
 
 
-class TestSettling:
+class TestFinalizing:
     def test_pictures_are_kept_as_they_are_encoded_without_dropout(self, build: Build) -> None:
         features = random_features(5)
         model = build(image_dropout=0.5)
