@@ -24,3 +24,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, right
     for row in rows:
         table.add_row(*(Text(cell) if isinstance(cell, str) else Text(*cell) for cell in row))
     Console().print(table)
+
+
+def dim(numbers: Iterable[int]) -> list[Cell]:
+    """Numbers that are less important than the rest of their row."""
+    return [(str(number), "dim") for number in numbers]

@@ -8,7 +8,7 @@ import typer
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Model, Overwrite, Photo, Regions
 from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, show_result
-from seesay.cli.tables import print_table
+from seesay.cli.tables import Cell, dim, print_table
 from seesay.system import ranges
 
 if TYPE_CHECKING:
@@ -103,5 +103,5 @@ def _read_box(text: str, size: tuple[int, int]) -> "Box":
 
 def _print_table(found: "Description") -> None:
     columns = ("region", "left", "top", "width", "height")
-    rows = (("\n".join(row.phrases), *((str(edge), "dim") for edge in found.pixels(row))) for row in found)
+    rows: list[list[Cell]] = [["\n".join(row.phrases), *dim(found.pixels(row))] for row in found]
     print_table(columns, rows, right=columns[1:])

@@ -9,7 +9,7 @@ import typer
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Exact, Model, Overwrite, Photo, Regions
 from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, show_result
-from seesay.cli.tables import print_table
+from seesay.cli.tables import Cell, dim, print_table
 from seesay.system import ranges
 
 if TYPE_CHECKING:
@@ -76,5 +76,5 @@ def _print_table(found: "Grounding") -> None:
     from seesay.verbs.grounding import say_found
 
     columns = ("phrase", "score", "left", "top", "width", "height")
-    rows = ((row.phrase, say_found(row), *((str(edge), "dim") for edge in found.pixels(row))) for row in found)
+    rows: list[list[Cell]] = [[row.phrase, say_found(row), *dim(found.pixels(row))] for row in found]
     print_table(columns, rows, right=columns[1:])
