@@ -269,6 +269,8 @@ def test_a_folder_that_is_away_is_told_and_the_others_are_searched(seesay: Call,
         (("a dog", ".", "--after", "yesterday"), "after is 'yesterday'\n  allowed: a date such as 2019"),
         (("a dog", "--no-index", "--sort", "size"), "cannot sort by 'size'\n  allowed: score, date"),
         (("", "--no-index"), "the query is empty"),
+        ((" ", "."), "the query is empty\n  allowed: a sentence, or a photo to be like"),
+        (("", ".", "--minus", "a dog"), "the query is empty: it only says what is not wanted"),
         (
             ("a dog", "--box", "0,0,1,1"),
             "a box is a crop of a photo, and there is none\n  try: --like PHOTO",
@@ -284,6 +286,7 @@ def test_wrong_calls(
     code, out, err = seesay("search", *arguments)
     assert (code, out) == (2, "")
     assert message in err
+    assert "added" not in err  # refused before anything is indexed
 
 
 def test_a_warm_search_imports_neither_torch_nor_pictures(indexed: Path) -> None:

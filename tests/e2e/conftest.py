@@ -1,5 +1,6 @@
-"""A real browser for the tests that look at pages."""
+"""A real browser for the tests that look at pages, and the command line with its JSON read."""
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -7,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from seesay.cli.main import run
 
 
 def _skip(reason: str) -> None:
@@ -53,3 +56,18 @@ def open_file(chromium: Any) -> Iterator[Callable[[Path], Any]]:
         context.close()
     assert [url for url, folder in asked if not url.startswith((folder, "data:"))] == []
     assert faults == []
+
+
+@pytest.fixture
+def answer(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """Call the command line, and read the JSON that it prints."""
+
+    def call(*arguments: object) -> Any:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        assert not end.value.code, err
+        return json.loads(out)
+
+    return call

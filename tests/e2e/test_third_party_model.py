@@ -21,7 +21,6 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from torch import Tensor, nn
 
 from seesay.catalogue.weights import find, tuned_table
-from seesay.cli.main import run
 from seesay.errors import SeesayError
 from seesay.export.exporting import export_weights
 from seesay.images.features import Features, FeatureSpec
@@ -240,21 +239,6 @@ def test_the_model_of_the_docs_works(monkeypatch: pytest.MonkeyPatch) -> None:
     images, texts = model.encode_images(Features(torch.rand(3, 5))), model.encode_texts(["a dog", ""])
     assert model.score(images, texts).shape == (3, 2)
     assert model.score(images, texts).abs().max() <= 1 + 1e-6
-
-
-@pytest.fixture
-def answer(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    """Call the command line, and read the JSON that it prints."""
-
-    def call(*arguments: object) -> Any:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            run([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        assert not end.value.code, err
-        return json.loads(out)
-
-    return call
 
 
 @pytest.fixture(scope="module")

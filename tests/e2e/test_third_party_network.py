@@ -1,8 +1,12 @@
-"""An image network of somebody else's, in this file alone: a model learns on it, and refuses other weights of it."""
+"""An image network of somebody else's, in this file alone: a model learns on it, is tuned, evaluated, explained and
+searched with as on our own, and refuses other weights of it.
+"""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
@@ -10,8 +14,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from seesay.errors import SeesayError
+from seesay.export.exporting import export_weights
 from seesay.images.backbones import Backbone, Network, file_digest, load_backbone, network_names, register_network
 from seesay.images.features import FeatureSpec
+from seesay.library.library import Library
 from seesay.models.pretrained import find, load
 from seesay.training.recipe import Recipe
 from seesay.training.run import run_recipe
@@ -68,12 +74,17 @@ def test_it_is_a_network_like_any_other(tmp_path: Path) -> None:
     assert backbone.digest == file_digest(tmp_path / "toy.safetensors")
 
 
-def test_a_model_is_trained_on_it_and_refuses_other_weights_of_it(
-    colours_recipe: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def folder(colours_recipe: dict[str, Any], tmp_path: Path) -> Path:
+    """The weights of a model that was trained on it."""
     config = colours_recipe["config"] | {"image_dim": CHANNELS}
     recipe = colours_recipe | {"features": {"backbone": "toy-network"}, "config": config}
-    folder = run_recipe(Recipe.from_dict(recipe), tmp_path / "run").folder
+    return run_recipe(Recipe.from_dict(recipe), tmp_path / "run").folder
+
+
+def test_a_model_is_trained_on_it_and_refuses_other_weights_of_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert find(folder).about["features"]["digest"] == file_digest(tmp_path / "toy.safetensors")
     assert find(folder).figures["colours/dev"]["sum"] > 450
     reds, blues = (Image.new("RGB", (32, 32), colour) for colour in ("red", "blue"))
@@ -85,3 +96,20 @@ def test_a_model_is_trained_on_it_and_refuses_other_weights_of_it(
     digests = [file_digest(path)[:12] for path in (tmp_path / "toy.safetensors", other)]
     assert f"the weights of toy-network were {digests[0]}, installed is {digests[1]}" in str(caught.value)
     assert caught.value.hint == "pip install toy-network==1.0"
+
+
+def test_the_model_is_tuned_evaluated_explained_indexed_and_searched_with(
+    folder: Path, colours: Path, tmp_path: Path, answer: Callable[..., Any]
+) -> None:
+    export_weights(folder, precision="fp32")
+    chosen = ("--only", "calibration", "--data", colours, "--entities", colours)
+    (step,) = answer("tune", folder, *chosen, "--json")["steps"]
+    assert step["changed"]
+    assert answer("evaluate", folder, "--data", colours, "--split", "test", "--json")["sum"] > 450
+    photo = colours / "images" / "red_5.png"
+    report = answer("explain", photo, "a red picture", "-m", folder, "--json")
+    assert (report["method"], np.shape(report["map"])) == ("alignment", (4, 4))
+    with Library(tmp_path / "library", model=folder, stages=()) as library:
+        assert library.index(photo.parent).n_added > 4
+        for colour in ("red", "blue"):
+            assert library.search(f"a {colour} picture", top=1)[0].path.name.startswith(colour)

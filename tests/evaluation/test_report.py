@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import seesay
+from seesay.catalogue.figures import measured_on
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import PROTOCOLS, EvaluationSet, Protocol
 from seesay.evaluation.report import build_report, figures_to_record, read_report, to_json, write_report
@@ -90,6 +91,17 @@ def test_what_is_recorded_with_weights_names_no_folder_of_this_machine(report) -
     assert key == "toys/test"
     assert "/home/me" not in to_json(kept)
     assert {"i2t", "t2i", "sum", "date", "data", "protocol", "seesay"} <= kept.keys()
+
+
+def test_what_was_measured_before_keeps_its_date(report) -> None:
+    key, first = figures_to_record({**report, "date": "2026-11-16"})
+    captions = {name: report[name] for name in ("model", "data", "protocol")} | {"captions": {"cider": 0.5}}
+    _, both = figures_to_record({**captions, "date": "2026-11-18"}, {key: first})
+    assert both["sum"] == report["sum"]
+    assert [measured_on(both, part) for part in ("sum", "i2t", "captions")] == ["2026-11-16"] * 2 + ["2026-11-18"]
+    _, again = figures_to_record({**captions, "date": "2026-11-20"}, {key: both})
+    assert [measured_on(again, part) for part in ("sum", "captions")] == ["2026-11-16", "2026-11-20"]
+    assert "kept" not in figures_to_record({**report, "captions": {}, "date": "2026-11-21"}, {key: again})[1]
 
 
 @pytest.mark.parametrize(

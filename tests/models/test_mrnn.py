@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,14 +10,12 @@ from torch import Tensor
 
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
-from seesay.models import pretrained
-from seesay.models.base import LONGEST, NORMALISATIONS, Captioner
+from seesay.models.base import LONGEST
 from seesay.models.mrnn import CELLS, MRNN, WIRINGS, MRNNConfig, g
 from seesay.text.vocabulary import END, PAD, START, UNKNOWN, Vocabulary
 
 Build = Callable[..., MRNN]
 SENTENCES = ["a dog runs", "dog", "two dogs play in the snow", "a red zebra"]
-SEES_AT_MULTIMODAL_ONLY = WIRINGS[:4]
 each_wiring = pytest.mark.parametrize("wiring", WIRINGS)
 each_cell = pytest.mark.parametrize("cell", CELLS)
 each_shape = pytest.mark.parametrize(
@@ -29,19 +26,8 @@ each_shape = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def build(vocabulary: Vocabulary) -> Build:
-    """Build an untrained model, ready to use, from the keys of its configuration; no weight is 0."""
-
-    def build_model(**config: Any) -> MRNN:
-        small = {"embedding": 4, "recurrent": 5, "multimodal": 6, "image_dim": 7, "n_marginal": 3}
-        torch.manual_seed(0)
-        model = MRNN(MRNNConfig(**(small | config)), vocabulary, FeatureSpec("efficientnet-lite0", 64))
-        model.initialise(0)
-        for weight in model.parameters():
-            weight.data.normal_(0, 0.5)
-        return model.eval()
-
-    return build_model
+def build(build_mrnn: Build) -> Build:
+    return build_mrnn
 
 
 def random_features(n: int = 4, dim: int = 7, seed: int = 0) -> Features:
@@ -292,189 +278,6 @@ class TestProbabilities:
         assert model.log_prob(model.encode_images(random_features(0)), []).shape == (0,)
 
 
-class TestScores:
-    @pytest.fixture(params=[{}, {"shared": True}, {"cell": "lstm"}, *({"wiring": w} for w in WIRINGS[1:4])], ids=str)
-    def model(self, build: Build, request: pytest.FixtureRequest) -> MRNN:
-        model = build(**request.param)
-        assert model.can_score
-        model.finalize(random_features(5, seed=9))
-        return model
-
-    def likelihoods(self, model: MRNN, images: Tensor) -> Tensor:
-        return torch.stack([model.log_prob(row.expand(len(SENTENCES), -1), SENTENCES) for row in images])
-
-    def test_unnormalised_they_are_log_probabilities(self, model: MRNN) -> None:
-        images = model.encode_images(random_features(3))
-        scores = model.score(images, model.encode_texts(SENTENCES), normalise="none")
-        torch.testing.assert_close(scores, self.likelihoods(model, images), atol=1e-4, rtol=1e-5)
-
-    def test_normalised_they_are_divided_by_the_mean_over_sampled_training_pictures(self, model: MRNN) -> None:
-        images = model.encode_images(random_features(3))
-        sampled = model.encode_images(Features(random_features(5, seed=9).pooled[:3]))  # n_marginal is 3
-        mean = self.likelihoods(model, sampled).exp().mean(0).log()
-        expected = self.likelihoods(model, images) - mean
-        texts = model.encode_texts(SENTENCES)
-        torch.testing.assert_close(model.score(images, texts, normalise="marginal"), expected, atol=1e-4, rtol=1e-5)
-        torch.testing.assert_close(model.score(images, texts), expected, atol=1e-4, rtol=1e-5)  # the default
-
-    def test_or_by_the_mean_training_picture(self, model: MRNN) -> None:
-        images = model.encode_images(random_features(3))
-        mean_picture = model.encode_images(Features(random_features(5, seed=9).pooled.mean(0, keepdim=True)))
-        expected = self.likelihoods(model, images) - self.likelihoods(model, mean_picture)
-        found = model.score(images, model.encode_texts(SENTENCES), normalise="mean-image")
-        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-5)
-
-    def test_the_order_of_pictures_for_a_sentence_is_the_same_in_all_three(self, model: MRNN) -> None:
-        images, texts = model.encode_images(random_features(4, seed=2)), model.encode_texts(SENTENCES)
-        orders = [model.score(images, texts, normalise=way).argsort(0) for way in NORMALISATIONS]
-        assert all(torch.equal(order, orders[0]) for order in orders)
-
-    def test_what_is_done_is_told_until_all_is_done(self, model: MRNN) -> None:
-        told: list[tuple[int, int]] = []
-        texts = model.encode_texts(SENTENCES)
-        model.score(model.encode_images(random_features(3)), texts, on_progress=lambda *done: told.append(done))
-        assert told
-        assert told[-1][0] == told[-1][1]
-
-    def test_sentences_are_encoded_without_any_picture(self, model: MRNN) -> None:
-        texts = model.encode_texts(SENTENCES)
-        model.V_I.weight.data.normal_()
-        again = model.encode_texts(SENTENCES)
-        assert torch.equal(texts.states, again.states)
-        assert torch.equal(texts.words, again.words)
-        assert texts.lengths.tolist() == [4, 2, 7, 4]  # the end counts
-
-
-class TestScoreRefusals:
-    @pytest.mark.parametrize("wiring", [w for w in WIRINGS if w not in SEES_AT_MULTIMODAL_ONLY])
-    def test_wirings_that_do_not_see_at_the_multimodal_layer_only(self, build: Build, wiring: str) -> None:
-        model = build(wiring=wiring)
-        assert not model.can_score
-        with pytest.raises(SeesayError, match=f"the wiring {wiring} has no scores") as caught:
-            model.score(model.encode_images(random_features()), model.encode_texts(SENTENCES))
-        assert str(caught.value.allowed).endswith(", ".join(SEES_AT_MULTIMODAL_ONLY))
-
-    def test_an_unknown_normalisation_is_answered_with_the_known_ones(self, build: Build) -> None:
-        model = build()
-        with pytest.raises(SeesayError, match="there is no normalisation 'mean'") as caught:
-            model.score(model.encode_images(random_features()), model.encode_texts(SENTENCES), normalise="mean")
-        assert caught.value.allowed == "marginal, mean-image, none"
-
-    def test_features_of_another_network_are_refused_with_both_sides_named(self, build: Build) -> None:
-        with pytest.raises(SeesayError, match=r"have 9 numbers, config\.image_dim is 7\n.*config\.image_dim=9"):
-            build().encode_images(random_features(dim=9))
-
-
-class TestSoftmax:
-    """Weights that were trained with `self_normalise` rank by exact probabilities, unless the shortcut is asked for."""
-
-    def test_scores_are_sums_of_exact_log_probabilities(self, build: Build) -> None:
-        model = build(self_normalise=0.1, shared=True)
-        images, texts = model.encode_images(random_features(2)), model.encode_texts(SENTENCES)
-        expected = torch.stack([model.log_prob(row.expand(len(SENTENCES), -1), SENTENCES) for row in images])
-        assert model.self_normalise == 0.1
-        torch.testing.assert_close(model.score(images, texts, normalise="none"), expected, atol=1e-4, rtol=1e-5)
-
-    def test_the_shortcut_leaves_out_the_sum_over_words(self, build: Build) -> None:
-        model = build(self_normalise=0.1)
-        images, texts = model.encode_images(random_features(1)), model.encode_texts(["a dog"])
-        read, wanted, _ = model.predicted_rows(["a dog"])
-        logits = model.predict(model.read(images, read))[0]  # (T, V)
-        expected = logits.gather(1, wanted[0].unsqueeze(1)).sum()
-        found = model.score(images, texts, normalise="none", softmax="logits")[0, 0]
-        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-5)
-
-    def test_it_is_refused_to_weights_that_did_not_learn_it(self, build: Build) -> None:
-        model = build()
-        images, texts = model.encode_images(random_features(1)), model.encode_texts(["a dog"])
-        with pytest.raises(SeesayError, match=r"trained with config\.self_normalise"):
-            model.score(images, texts, softmax="logits")
-
-    def test_an_unknown_one_is_answered_with_the_known_ones(self, build: Build) -> None:
-        model = build()
-        with pytest.raises(SeesayError, match="there is no softmax 'sampled'") as caught:
-            model.score(model.encode_images(random_features()), model.encode_texts(SENTENCES), softmax="sampled")
-        assert caught.value.allowed == "exact, logits"
-
-
-class TestSettling:
-    def test_pictures_are_kept_as_they_are_encoded_without_dropout(self, build: Build) -> None:
-        features = random_features(5)
-        model = build(image_dropout=0.5)
-        expected = model.encode_images(features)
-        for is_training in (True, False):
-            model.train(is_training)
-            model.marginal_images.zero_()
-            model.mean_image.zero_()
-            model.finalize(features)
-            torch.testing.assert_close(model.marginal_images, expected[:3])
-            torch.testing.assert_close(model.mean_image, expected.mean(0, keepdim=True))
-            assert model.training is is_training
-
-    def test_fewer_pictures_than_wanted_are_taken_again(self, build: Build) -> None:
-        model, features = build(n_marginal=5), random_features(2)
-        model.finalize(features)
-        torch.testing.assert_close(model.marginal_images, model.encode_images(features)[[0, 1, 0, 1, 0]])
-
-    def test_what_was_kept_travels_with_the_weights(self, build: Build, tmp_path: Path) -> None:
-        model = build()
-        model.finalize(random_features(5))
-        pretrained.save(tmp_path, model, {"name": "tiny"})
-        loaded = pretrained.load_captioner(tmp_path)
-        assert isinstance(loaded, MRNN)
-        torch.testing.assert_close(loaded.marginal_images, model.marginal_images, atol=1e-3, rtol=1e-3)
-        torch.testing.assert_close(loaded.mean_image, model.mean_image, atol=1e-3, rtol=1e-3)
-        assert loaded.config == model.config
-
-
-@each_wiring
-def test_every_wiring_travels_with_its_weights(build: Build, tmp_path: Path, wiring: str) -> None:
-    model = build(wiring=wiring)
-    pretrained.save(tmp_path, model, {"name": "tiny"})
-    loaded = pretrained.load_captioner(tmp_path)
-    images = [captioner.encode_images(random_features()) for captioner in (model, loaded)]
-    expected, found = model.log_prob(images[0], SENTENCES), loaded.log_prob(images[1], SENTENCES)
-    torch.testing.assert_close(found, expected, atol=0.05, rtol=0.01)  # half precision
-
-
-@each_shape
-def test_every_weight_learns(build: Build, config: dict[str, Any]) -> None:
-    model = build(**config).train()
-    model.log_prob(model.encode_images(random_features()), SENTENCES).sum().backward()
-    assert [name for name, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()] == []
-
-
-def test_dropout_takes_part_in_training_only(build: Build) -> None:
-    for key in ("dropout", "image_dropout"):
-        model, features = build(**{key: 0.5}), random_features()
-
-        def measure(model: Captioner = model, features: Features = features) -> Tensor:
-            return model.log_prob(model.encode_images(features), SENTENCES)
-
-        assert torch.equal(measure(), measure())
-        model.train()
-        assert not torch.equal(measure(), measure())
-
-
-def test_it_starts_with_the_frequencies_of_the_words(vocabulary: Vocabulary) -> None:
-    torch.manual_seed(0)
-    model = MRNN(MRNNConfig(image_dim=7), vocabulary, FeatureSpec())
-    model.initialise(0)
-    counts = torch.tensor(vocabulary.counts, dtype=torch.float32)
-    differences = model.bias[END:].detach() - model.bias[END].detach()
-    seen = counts[END:] > 0
-    torch.testing.assert_close(differences[seen], (counts[END:] / counts[END]).log()[seen])
-    assert (model.bias[:END] < model.bias[END:][seen].min()).all()
-    product = model.recurrence.weight @ model.recurrence.weight.T
-    torch.testing.assert_close(product, torch.eye(256), atol=1e-4, rtol=0)
-
-
-def test_word_vectors_are_the_second_embedding_layer(build: Build) -> None:
-    model = build()
-    torch.testing.assert_close(model.word_vectors(), model.second(model.embedding.weight))
-    assert model.word_vectors().shape == (len(model.vocabulary), 5)
-
-
 @pytest.mark.parametrize(
     ("key", "value", "allowed"),
     [
@@ -495,41 +298,3 @@ def test_impossible_configurations_are_refused_with_what_is_allowed(key: str, va
     with pytest.raises(SeesayError, match=f"config.{key} is ") as caught:
         MRNNConfig(**{key: value})
     assert caught.value.allowed == allowed
-
-
-class TestLearningOn:
-    """`config.start_from`: from another m-RNN, on the same network or on one that has it beside another."""
-
-    @pytest.fixture
-    def source(self, tmp_path: Path) -> MRNN:
-        torch.manual_seed(1)
-        words = Vocabulary.build(["a dog runs", "a cat sleeps"], 1)
-        made = MRNN(MRNNConfig(embedding=6, recurrent=6, multimodal=6, image_dim=1280), words, FeatureSpec(size=300))
-        made.initialise(1)
-        pretrained.save(tmp_path / "source", made, {"name": "source"})
-        return made
-
-    def _learner(self, tmp_path: Path, spec: FeatureSpec, dim: int) -> MRNN:
-        words = Vocabulary.build(["a zebra", "a dog runs", "a cat sleeps"], 1)
-        config = MRNNConfig(embedding=6, recurrent=6, multimodal=6, image_dim=dim, start_from=str(tmp_path / "source"))
-        made = MRNN(config, words, spec)
-        made.initialise(2)
-        return made.eval()
-
-    def test_it_says_at_first_what_the_source_says(self, source: MRNN, tmp_path: Path) -> None:
-        learner = self._learner(tmp_path, FeatureSpec(size=300), 1280)
-        features = Features(torch.rand(3, 1280))
-        captions = ["a dog runs", "a cat", "a dog"]
-        with torch.inference_mode():
-            own, theirs = (
-                model.word_logits(model.encode_images(features), captions)[0] for model in (learner, source.eval())
-            )
-        places = [learner.vocabulary.words.index(word) for word in source.vocabulary.words]
-        torch.testing.assert_close(own[:, places], theirs, atol=2e-3, rtol=2e-3)  # the source is in half precision
-
-    def test_beside_another_network_it_sees_only_its_own_half(self, source: MRNN, tmp_path: Path) -> None:
-        learner = self._learner(tmp_path, FeatureSpec(backbone="eye-imagenet"), 2560)
-        own = torch.rand(3, 1280)
-        found = [learner.encode_images(Features(torch.cat([eye, own], 1))) for eye in torch.rand(2, 3, 1280)]
-        torch.testing.assert_close(found[0], found[1])
-        torch.testing.assert_close(found[0], source.eval().encode_images(Features(own)), atol=2e-3, rtol=2e-3)

@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import seesay
 from seesay.errors import SeesayError
+from seesay.library.library import Library
 from seesay.runtime.matching import Model
 from seesay.verbs.adding import add_model
+from seesay.verbs.photos import PhotoModels
 
 pytest.importorskip("transformers")
+SAMPLE = Path(seesay.__file__).parent / "samples" / "cat.jpg"
 WITHOUT_TORCH = """
 import sys
 for name in ("torch", "onnx", "transformers"):
@@ -66,9 +70,22 @@ def test_it_answers_as_the_towers_do(
     assert ours.explainers == ("crops",)
 
 
+def test_the_page_explains_what_it_has_found_by_crops(pair: Path, models_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    shutil.copy(SAMPLE, tmp_path / "photos")
+    add_model(pair, "pair")
+    with Library(tmp_path / "library", model="pair", stages=()) as opened:
+        opened.index(tmp_path / "photos")
+        (photo,) = opened.latest(1)
+        words = PhotoModels(opened).explain(photo, "a cat")
+    assert [(word.text, word.content, word.heat is None) for word in words] == [
+        ("a", False, True),
+        ("cat", True, False),
+    ]
+
+
 def test_neither_adding_nor_using_it_needs_torch(pair: Path, models_folder: Path) -> None:
-    photo = Path(__file__).parents[2] / "src" / "seesay" / "samples" / "cat.jpg"
-    command = [sys.executable, "-c", WITHOUT_TORCH, str(pair), str(photo)]
+    command = [sys.executable, "-c", WITHOUT_TORCH, str(pair), str(SAMPLE)]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     assert finished.stdout == "(1, 2)\n", finished.stderr
 

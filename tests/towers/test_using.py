@@ -82,6 +82,12 @@ def test_matching_and_identifying(added: Path) -> None:
     assert {row.name: pytest.approx(row.choice, abs=1e-3) for row in found} == wanted
 
 
+def test_what_was_identified_is_drawn_by_every_explainer_of_the_model(added: Path) -> None:
+    for method in ("alignment", "crops"):
+        found = seesay.identify("a cat", [CAT, COFFEE], model="clip", method=method)
+        assert found.draw().width > 0
+
+
 def test_an_explanation_lies_where_the_network_has_looked(added: Path) -> None:
     model = Model("clip")
     wide = Image.new("RGB", (400, 200), "green")

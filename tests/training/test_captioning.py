@@ -162,7 +162,7 @@ class TestLoss:
         assert losses[-1] < 0.3 * losses[0]
 
 
-class TestSettling:
+class TestFinalizing:
     def test_the_same_seed_keeps_the_same_training_pictures(self) -> None:
         def kept(seed: int) -> torch.Tensor:
             task = make_task([source(9), source(5, seed=1)], seed=seed)

@@ -175,7 +175,7 @@ def test_trials_are_scored_as_all_pairs_are() -> None:
     torch.testing.assert_close(scores, wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_settling_fits_the_probabilities_on_dev() -> None:
+def test_finalizing_fits_the_probabilities_on_dev() -> None:
     task = make_task()
     task.model.output.weight.data *= 50  # far too sure of itself
     task.finalize()

@@ -29,6 +29,17 @@ def summarise(report: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def measured_on(report: Mapping[str, Any], part: str) -> str:
+    """The day on which a part of a report was measured, such as `captions` or `sum`; empty where that is not said.
+
+    Example:
+        >>> report = {"captions": {}, "sum": 300.0, "date": "2026-11-18T17:03", "kept": {"sum": "2026-11-16T02:09"}}
+        >>> measured_on(report, "captions"), measured_on(report, "sum")
+        ('2026-11-18', '2026-11-16')
+    """
+    return str(report.get("kept", {}).get(part, report.get("date", "")))[:10]
+
+
 def decimals(value: float) -> str:
     """A share without the zero before its point.
 

@@ -57,8 +57,8 @@ Precision = Annotated[
     str | None,
     light.Option(
         metavar="float|int8",
-        help="Of the network, for a library that is still empty: int8 is faster, float exact. Default: int8 where the "
-        "processor computes it.",
+        help="Precision of the network, for a library that is still empty: int8 is faster, float is exact. "
+        "Default: int8 if the processor supports it.",
     ),
 ]
 Data = Annotated[

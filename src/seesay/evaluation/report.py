@@ -122,7 +122,8 @@ def figures_to_record(report: Report, recorded: Mapping[str, Report] | None = No
 
     The command line stays out, as it may name folders of this machine, and so does what the weights say anyway. What
     was recorded before under the same key and for the same data stays where the report has nothing in its place:
-    captions and retrieval may be measured one after the other.
+    captions and retrieval may be measured one after the other. Its own date is recorded then (`kept`,
+    see `seesay.catalogue.figures.measured_on`).
 
     Example:
         >>> about = {"model": {}, "data": {"name": "coco", "split": "dev"}, "protocol": {"name": "1k"}}
@@ -147,8 +148,11 @@ def figures_to_record(report: Report, recorded: Mapping[str, Report] | None = No
     earlier = (recorded or {}).get(key, {})
     if earlier.get("data", data) != data:
         earlier = {}
-    kept = {name: part for name, part in report.items() if name not in ("model", "command", "folds", "seconds")}
-    return key, {**earlier, **kept, "protocol": {**earlier.get("protocol", {}), **protocol}}
+    own = {name: part for name, part in report.items() if name not in ("model", "command", "folds", "seconds")}
+    found = {**earlier, **own, "protocol": {**earlier.get("protocol", {}), **protocol}}
+    dates = {**dict.fromkeys(earlier, earlier.get("date")), **earlier.get("kept", {})}
+    kept = {name: date for name, date in dates.items() if date and name not in own and name != "kept"}
+    return key, {**{name: part for name, part in found.items() if name != "kept"}, **({"kept": kept} if kept else {})}
 
 
 def to_json(report: Report) -> str:

@@ -11,14 +11,20 @@ A package brings its own through the entry point group `seesay.explainers` (`see
 
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+import numpy as np
+
 from seesay.errors import SeesayError
 from seesay.explainers.explanation import Explanation
 from seesay.system.registry import Registry
+from seesay.text.tokens import LONGEST, tokenize
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from PIL.Image import Image
 
     from seesay.catalogue.weights import Weights
+    from seesay.explainers.explanation import Floats
     from seesay.images.arrays import ImageFeatures
     from seesay.runtime.protocol import Answering
 
@@ -76,6 +82,21 @@ class Explainer(Protocol):
                 split, such as "t-shirt".
         """
         raise NotImplementedError
+
+    def locate(self, model: "Answering", features: "ImageFeatures", phrases: "Sequence[str]") -> "Floats":
+        """How much each part of an image fits phrases, each read by itself: (n, h, w)."""
+        return np.stack([self.explain(model, features, phrase).map for phrase in phrases])
+
+    def locate_words(self, model: "Answering", features: "ImageFeatures", sentence: str) -> "Floats":
+        """How much each part of an image fits the tokens of a sentence, the first `LONGEST` of them: (T, h, w).
+
+        Raises:
+            SeesayError: It has no map for each word.
+        """
+        maps = self.explain(model, features, " ".join(tokenize(sentence)[:LONGEST])).word_maps
+        if maps is None:
+            raise SeesayError(f"the explainer {self.name} has one map for a whole sentence", allowed="single phrases")
+        return maps
 
 
 _REGISTRY: Registry[type[Explainer]] = Registry(

@@ -27,13 +27,13 @@ def tree_graphs(model: HMLSTM, features: Features, images: Tensor) -> list[Graph
     words = torch.from_numpy(levels.words)
 
     def leaves(words: Tensor) -> tuple[Tensor, Tensor]:
-        h, c = _settle(tree, tree.W(model.embedding(words)))
+        h, c = _apply_gates(tree, tree.W(model.embedding(words)))
         return h, _leave(tree, tree.U_other, h, c)
 
     def level(left: Tensor, children: Tensor, nouns: Tensor) -> tuple[Tensor, Tensor]:
         d = tree.dim
         sums = left[children].sum(1)  # (n, 4 d), Eq. 2
-        h, c = _settle(tree, sums[:, : 3 * d] + tree.W.bias, sums[:, 3 * d :])
+        h, c = _apply_gates(tree, sums[:, : 3 * d] + tree.W.bias, sums[:, 3 * d :])
         other = _leave(tree, tree.U_other, h, c)
         if tree.U_noun is None:
             return h, other + 0 * nouns.to(other.dtype).unsqueeze(1)
@@ -61,7 +61,7 @@ def tree_graphs(model: HMLSTM, features: Features, images: Tensor) -> list[Graph
     ]  # fmt: skip
 
 
-def _settle(tree: TreeLSTM, sums: Tensor, carried: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def _apply_gates(tree: TreeLSTM, sums: Tensor, carried: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """h and c of nodes, of what they have gathered: Eqs. 5-8."""
     i, o, u = torch.split(sums, tree.dim, 1)
     c = i.sigmoid() * u.tanh() if carried is None else carried + i.sigmoid() * u.tanh()

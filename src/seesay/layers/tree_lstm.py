@@ -78,7 +78,7 @@ class _Levels(torch.autograd.Function):
         gates = leaves.new_empty(plan.n_rows, 3 * d)
         left = leaves.new_empty(plan.n_rows, 4 * d)  # what each row leaves for its parent: U_{i,o,u} h, f ⊙ c
 
-        def settle(rows: slice, sums: Tensor, carried: Tensor | None) -> None:
+        def apply_gates(rows: slice, sums: Tensor, carried: Tensor | None) -> None:
             torch.sigmoid(sums[:, : 2 * d], out=gates[rows, : 2 * d])  # Eqs. 5, 6
             torch.tanh(sums[:, 2 * d : 3 * d], out=gates[rows, 2 * d :])  # Eq. 7
             i, o, u = gates[rows].chunk(3, 1)
@@ -96,12 +96,12 @@ class _Levels(torch.autograd.Function):
                 torch.sigmoid(left[rows, 3 * d :].add_(b_f), out=f[rows])  # Eqs. 3, 4
                 torch.mul(f[rows], c[rows], out=left[rows, 3 * d :])
 
-        settle(slice(0, plan.n_inputs), leaves, None)
+        apply_gates(slice(0, plan.n_inputs), leaves, None)
         leave(0, plan.n_inputs, U_other)
         for level in plan.levels:
             sums = torch.embedding_bag(left, level.children, level.offsets)[0]  # (n, 4 d), Eq. 2
             sums[:, : 3 * d] += b
-            settle(slice(level.start, level.end), sums, sums[:, 3 * d :])
+            apply_gates(slice(level.start, level.end), sums, sums[:, 3 * d :])
             for start, end, U in _groups(level, U_noun, U_other):
                 leave(start, end, U)
         ctx.plan = plan
@@ -126,7 +126,7 @@ class _Levels(torch.autograd.Function):
             d_left[rows, 3 * d :] = _sigmoid_backward(carried * c[rows], f[rows])
             return dc
 
-        def unsettle(rows: slice, dc_above: Tensor, out: Tensor) -> None:
+        def apply_gates_backward(rows: slice, dc_above: Tensor, out: Tensor) -> None:
             i, o, u = gates[rows].chunk(3, 1)
             dc = _tanh_backward(dh[rows] * o, tanh_c[rows])
             dc[: len(dc_above)] += dc_above
@@ -142,13 +142,13 @@ class _Levels(torch.autograd.Function):
             dc = take(level.start, level.others)
             for start, end, U in _groups(level, U_noun, U_other):
                 dh[start:end].addmm_(d_left[start:end], U)
-            unsettle(slice(level.start, level.end), dc, d_sums[level.start - n : level.end - n])
+            apply_gates_backward(slice(level.start, level.end), dc, d_sums[level.start - n : level.end - n])
         if plan.levels:
             d_left[:n] = torch.embedding_bag(d_sums, plan.leaf_parents, plan.leaf_offsets)[0]
         dc = take(0, n)
         dh[:n].addmm_(d_left[:n], U_other)
         d_leaves = h.new_empty(n, 3 * d)
-        unsettle(slice(0, n), dc, d_leaves)
+        apply_gates_backward(slice(0, n), dc, d_leaves)
 
         of_other = plan.other_rows if U_noun is not None else torch.cat([plan.other_rows, plan.noun_rows])
         d_noun = d_left[plan.noun_rows].T @ h[plan.noun_rows] if U_noun is not None else None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from seesay.catalogue.figures import decimals, summarise
+from seesay.catalogue.figures import decimals, measured_on, summarise
 from seesay.catalogue.weights import ENSEMBLE, REMARKS, STEPS
 from seesay.models.registry import family_class
 
@@ -107,7 +107,7 @@ def _measured(figures: Mapping[str, Any]) -> list[str]:
             bleu = " / ".join(decimals(row[f"bleu{n}"]) for n in (1, 2, 3, 4))
             lines.append(
                 f"| {key} | {row.get('decoding', 'greedy')} | {row['perplexity']:.2f} | {bleu} | "
-                f"{decimals(row['cider'])} | {decimals(row['rouge_l'])} | {report.get('date', '')[:10]} |"
+                f"{decimals(row['cider'])} | {decimals(row['rouge_l'])} | {measured_on(report, 'captions')} |"
             )
         lines.append("")
     if retrieval := {key: report for key, report in sorted(figures.items()) if "sum" in report}:
@@ -118,7 +118,7 @@ def _measured(figures: Mapping[str, Any]) -> list[str]:
         for key, report in retrieval.items():
             lines.append(
                 f"| {key} | {_cells(report['i2t'])} | {_cells(report['t2i'])} | {report['sum']:.1f} | "
-                f"{report.get('date', '')[:10]} |"
+                f"{measured_on(report, 'sum')} |"
             )
         lines.append("")
     for key, report in sorted(figures.items()):

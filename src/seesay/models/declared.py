@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from seesay.text.tokenizer import Tokenizer
 from seesay.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from seesay.images.features import FeatureSpec
 
 LATER_STAGES = ("regions", "captions")
 """Stages of search that rerank what the first one found."""
@@ -94,6 +99,15 @@ class Declared:
     def stage_options(self) -> dict[str, Any]:
         """What `score` is told where it is a stage of search."""
         return {}
+
+    @property
+    def pooled_spec(self) -> "FeatureSpec | None":
+        """The network of other models whose vectors it can take for its own (`encode_pooled`); for most, none."""
+        return None
+
+    def encode_pooled(self, pooled: "Tensor") -> "Tensor":
+        """What `encode_images` gives, from vectors of the network `pooled_spec`: (n, …)."""
+        raise NotImplementedError
 
     @classmethod
     def outputs_for(cls, config: Any) -> tuple[str, ...]:

@@ -149,14 +149,7 @@ class HMLSTM(Aligner):
 
     def initialise(self, seed: int) -> None:
         """Start the word vectors where the configuration says; the rest keeps its own initialisation."""
-        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
-        if self.config.word_vectors:
-            from seesay.text.vectors import load_vectors
-
-            vectors = load_vectors(self.config.word_vectors)
-            matrix = vectors.matrix_for(self.vocabulary.words, self.config.word_dim, seed)
-            self.embedding.weight.data.copy_(torch.from_numpy(matrix))
-        self.embedding.weight.data[PAD] = 0
+        self.start_words(self.embedding, self.config.word_vectors, seed)
 
     @classmethod
     def outputs_for(cls, config: HMLSTMConfig) -> tuple[str, ...]:

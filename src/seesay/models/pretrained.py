@@ -20,7 +20,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from safetensors.torch import save as to_bytes
 
-from seesay.catalogue.weights import ENSEMBLE
 from seesay.catalogue.weights import FORMAT as FORMAT
 from seesay.catalogue.weights import PACKAGED as PACKAGED
 from seesay.catalogue.weights import find as find
@@ -32,7 +31,7 @@ from seesay.images.features import FeatureSpec
 from seesay.images.state_dicts import unpack_state
 from seesay.models.base import Captioner, Matcher, Weights
 from seesay.models.card import write_card
-from seesay.models.registry import family_class
+from seesay.models.registry import family_of
 from seesay.system.files import cannot_write, replace_atomically
 from seesay.system.overrides import apply_overrides
 from seesay.system.reading import require_regular
@@ -60,7 +59,7 @@ def load(name: str | Path, *, changes: Sequence[str] = ()) -> Matcher:
     weights = find(name)
     folder, about = weights.folder, weights.about
     origin = str(folder / "config.json")
-    kind = _family_of(weights)
+    kind = family_of(weights)
     config = read_table(kind.config_type, apply_overrides(about["config"], changes), origin)
     tokenizer = read_tokenizer(folder, (kind.tokenizer_type,), about.get("vocabulary"))
     spec = _read_features(weights, origin)
@@ -90,30 +89,13 @@ def load_kind(name: str | Path, wanted: type[Kind], lack: str) -> Kind:
         SeesayError: The weights are of another kind; those that are of this one are named.
     """
     weights = find(name)
-    kind = _family_of(weights)
+    kind = family_of(weights)
     if not issubclass(kind, wanted):
-        able = [other.name for other in installed() if issubclass(family_class(other.about["family"]), wanted)]
+        able = [other.name for other in installed() if issubclass(family_of(other), wanted)]
         raise SeesayError(
             f"{weights.name} {lack}", allowed=able or "the folder of weights that were trained", hint="seesay models"
         )
     return cast(Kind, load(name))
-
-
-def _family_of(weights: Weights) -> type[Matcher]:
-    if weights.about["family"] == ENSEMBLE:
-        raise SeesayError(
-            f"{weights.name} is an ensemble, which can match and nothing else",
-            allowed=[other.name for other in installed()],
-            hint=f"seesay match --ensemble {weights.name}",
-        )
-    try:
-        return family_class(weights.about["family"])
-    except SeesayError as error:
-        raise SeesayError(
-            f"{weights.folder / 'config.json'}: {error.what}",
-            allowed=error.allowed,
-            hint="pip install the package that brings it",
-        ) from error
 
 
 def _read_features(weights: Weights, origin: str) -> FeatureSpec:

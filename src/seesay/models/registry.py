@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from seesay.catalogue.weights import Weights
+from seesay.catalogue.weights import ENSEMBLE, Weights, installed
+from seesay.errors import SeesayError
 from seesay.system.registry import Registry
 
 if TYPE_CHECKING:
@@ -19,6 +20,28 @@ register_model = _REGISTRY.register
 def family_class(family: str) -> "type[Matcher]":
     """The class of a model family; an unknown name is answered with those that are installed."""
     return _REGISTRY.find(family)
+
+
+def family_of(weights: Weights) -> "type[Matcher]":
+    """The class of trained weights.
+
+    Raises:
+        SeesayError: They are an ensemble, which has none, or of a family that is not installed.
+    """
+    if weights.about["family"] == ENSEMBLE:
+        raise SeesayError(
+            f"{weights.name} is an ensemble, which can match and nothing else",
+            allowed=[other.name for other in installed()],
+            hint=f"seesay match --ensemble {weights.name}",
+        )
+    try:
+        return family_class(weights.about["family"])
+    except SeesayError as error:
+        raise SeesayError(
+            f"{weights.folder / 'config.json'}: {error.what}",
+            allowed=error.allowed,
+            hint="pip install the package that brings it",
+        ) from error
 
 
 def families() -> list[str]:
@@ -41,7 +64,7 @@ def search_role(weights: Weights) -> dict[str, Any] | None:
     """
     about = weights.about
     if "search" not in about:  # written by an older release: the class knows
-        kind = family_class(about["family"])
+        kind = family_of(weights)
         config = kind.config_type(**about["config"])
         return {"stage": kind.stage, "dim": kind.view_dim_for(config)} if kind.stage else None
     role: dict[str, Any] | None = about["search"]

@@ -4,6 +4,7 @@ import platform
 from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,17 +44,9 @@ def prepare(recipe: Recipe, *, on_progress: Progress | None = None) -> Task:
         raise SeesayError(f"recipe {recipe.name}: a {recipe.model} is measured on one dev set", allowed="no more_dev")
     spec = read_table(FeatureSpec, recipe.features, f"recipe {recipe.name} [features]")
     outputs = kind.outputs_for(config)
-    sources = [
-        read_snippets(source, spec)
-        if source.snippets
-        else read_source(source, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
-        for source in recipe.data.train
-    ]
-    dev = read_source(recipe.data.dev, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
-    more_dev = [
-        read_source(source, lambda paths: features_of(paths, spec, outputs, on_progress=on_progress))
-        for source in recipe.data.more_dev
-    ]
+    read = partial(read_source, read_features=partial(features_of, spec=spec, outputs=outputs, on_progress=on_progress))
+    sources = [read_snippets(source, spec) if source.snippets else read(source) for source in recipe.data.train]
+    dev, more_dev = read(recipe.data.dev), [read(source) for source in recipe.data.more_dev]
     for measured in (dev, *more_dev):
         _refuse_leaks(sources, measured)
     tokenizer = (

@@ -170,11 +170,13 @@ def require_able(model: str | Path) -> None:
     from seesay.grounding.phrases import has_phrases
 
     def is_able(weights: Weights) -> bool:
-        return weights.about["family"] == "dvsa-captions" or has_phrases(weights.folder)
+        graphs = weights.about.get("graphs", {}).get("files", ())
+        return {"regions", "step"} <= set(graphs) or has_phrases(weights.folder)
 
-    if not is_able(find(model)):
+    wanted = find(model)
+    if "graphs" in wanted.about and not is_able(wanted):
         able = [weights.name for weights in installed() if is_able(weights)]
-        raise SeesayError(f"{find(model).name} describes no regions", allowed=able, hint="seesay models")
+        raise SeesayError(f"{wanted.name} describes no regions", allowed=able, hint="seesay models")
 
 
 def _write(

@@ -180,19 +180,20 @@ def _find(aligner: "Answering", photo: "Image", asked: "list[Reading]", boxes: "
     from seesay.catalogue.weights import doubt_of
     from seesay.drawing.overlay import Mark, Word, colour_of
     from seesay.explainers.explanation import scale_heat
-    from seesay.grounding.heat import best_boxes, box_overlaps, heat_maps, point_at
+    from seesay.explainers.registry import choose_explainer
+    from seesay.grounding.heat import best_boxes, box_overlaps, point_at
     from seesay.grounding.tuned import grounding_of
     from seesay.runtime.witness import Witness
 
     how, presence = grounding_of(aligner), doubt_of(aligner.weights, "presence")
     features = aligner.features([photo])
-    vectors = aligner.encode_phrases([reading.text for reading in asked])
-    scores = vectors @ aligner.encode_regions(features, boxes)[0].T  # (n_phrases, N)
+    texts = [reading.text for reading in asked]
+    scores = aligner.encode_phrases(texts) @ aligner.encode_regions(features, boxes)[0].T  # (n_phrases, N)
     matches = [0.0] * len(asked)
     if presence and presence.matcher:
         witness = Witness(presence.matcher, aligner)
-        matches = (witness.read([reading.text for reading in asked]) @ witness.see(features)[0]).tolist()
-    heats = heat_maps(aligner, features, vectors)
+        matches = (witness.read(texts) @ witness.see(features)[0]).tolist()
+    heats = choose_explainer(aligner).locate(aligner, features, texts)
     found, marks, words = [], [], []
     for row, (reading, overlaps) in enumerate(zip(asked, box_overlaps(heats, boxes, **how.rule), strict=True)):
         phrase = reading.written
@@ -215,19 +216,19 @@ def _align(aligner: "Answering", photo: "Image", reading: "Reading", boxes: "Box
     """
     from seesay.drawing.overlay import Mark, Word, colour_of
     from seesay.explainers.explanation import scale_heat
+    from seesay.explainers.registry import choose_explainer
     from seesay.grounding.chains import align_words
-    from seesay.grounding.heat import heat_maps, point_at
+    from seesay.grounding.heat import point_at
     from seesay.grounding.tuned import grounding_of
     from seesay.text.function_words import name_things
-    from seesay.text.tokens import tokenize
+    from seesay.text.tokens import LONGEST, tokenize
 
     how = grounding_of(aligner)
     features = aligner.features([photo])
-    texts = aligner.encode_texts([reading.text])
-    tokens = tokenize(reading.text)[: int(texts.lengths[0])]
+    tokens = tokenize(reading.text)[:LONGEST]
     if not tokens:
         raise SeesayError(f"the sentence {reading.written!r} has no words")
-    heats = heat_maps(aligner, features, texts.states[0, : len(tokens)])
+    heats = choose_explainer(aligner).locate_words(aligner, features, reading.text)
     named = zip(tokens, name_things(tokens), strict=True)
     grounded = [names and token in aligner.tokenizer for token, names in named]
     parts = align_words(heats, boxes, grounded=grounded, settings=how)

@@ -92,12 +92,13 @@ class Identification(Drawn):
     def draw(self) -> "Image":
         """The images with heat where the match rests, and the words of the description by their weights."""
         from seesay.drawing.saliency import draw_identification
-        from seesay.explainers.explaining import explain
+        from seesay.explainers.explaining import explain_image
+        from seesay.explainers.registry import find_explainer
 
         model = self._explained
         photos = [row.image.open(at_least=800) for row in self.images]
-        features = [model.features([row.image.source]) for row in self.images]
-        found = [explain(model, each, self.sentence, self._method) for each in features]
+        side = None if find_explainer(self._method).needs_image else model.feature_spec.pixels
+        found = [explain_image(model, row.image.open(side), self.sentence, self._method) for row in self.images]
         labels = [f"{100 * row.choice:.0f} %  {Path(row.name).name}" for row in self.images]
         return draw_identification(photos, found, labels, title=self.sentence)
 

@@ -150,6 +150,9 @@ class PhotoModels:
         from seesay.explainers.explaining import seen_by
         from seesay.explainers.explanation import place_in_image
 
+        if explainer.needs_image:
+            seen = explainer.see(self.explained, open_image(read_photo(photo)))
+            return explainer.explain(self.explained, seen, sentence)
         features = self._see(photo, self.explained)
         found = explainer.explain(self.explained, features, sentence)
         return place_in_image(found, seen_by(self.explained, (photo.width, photo.height)))

@@ -155,6 +155,7 @@ def search(
         >>> seesay.search("two dogs in the snow", "~/Pictures").paths[0].name  # doctest: +SKIP
         'IMG_2044.jpg'
     """
+    require_query(query, like, plus, minus)
     below = [folders] if isinstance(folders, str | Path) else list(folders)
     notes: list[str] = []
     with open_library(library) as opened:
@@ -165,6 +166,13 @@ def search(
             opened, query, below, place=library, like=like, plus=plus, minus=minus, where=where, top=top,
             min_score=min_score, sort=sort, regions=regions, exact=exact, warnings=notes,
         )  # fmt: skip
+
+
+def require_query(query: str, like: Sequence[object], plus: Sequence[str], minus: Sequence[str]) -> None:
+    """Refuse a query that asks for nothing, before any folder is indexed for it."""
+    if not (like or any(text.strip() for text in (query, *plus))):
+        told = ": it only says what is not wanted" if minus else ""
+        raise SeesayError(f"the query is empty{told}", allowed="a sentence, or a photo to be like")
 
 
 def find_in(

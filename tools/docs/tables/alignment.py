@@ -1,5 +1,6 @@
 """Tables of docs/papers/dvsa.md."""
 
+from seesay.catalogue.figures import measured_on
 from seesay.evaluation.replication.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, swept, table
 
@@ -14,7 +15,7 @@ def alignment() -> str:
             rows.append([row.method, *(" / ".join(side) for side in sides), f"{total:.1f}", row.stands_in])
     for name, key, report in measured("sum", unshipped=True):
         if key == "flickr8k/test" and name.startswith(("dvsa", "vse")):
-            rows.append([f"**`{name}`**", *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]])
+            rows.append([f"**`{name}`**", *both_ways(report), f"{report['sum']:.1f}", measured_on(report, "sum")])
     header = ["model", *RECALL_HEADINGS, "Sum", "source"]
     return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task retrieval`.\n"
 

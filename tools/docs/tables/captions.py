@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from seesay.catalogue.figures import measured_on
 from seesay.evaluation.replication.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, short, swept, table
 
@@ -16,7 +17,12 @@ def captions() -> str:
             for row in published_rows("captions", data)
         ]
         rows += [
-            [title, f"**`{name}`, {own['captions']['decoding']}**", *_figures(own["captions"]), own["date"][:10]]
+            [
+                title,
+                f"**`{name}`, {own['captions']['decoding']}**",
+                *_figures(own["captions"]),
+                measured_on(own, "captions"),
+            ]
             for name, key, own in measured("captions", unshipped=True)
             if key in (f"{data}/test", f"{data}/test/beam-1") or key.startswith(f"{data}/test/sample-")
         ]
@@ -37,7 +43,7 @@ def likelihood_retrieval() -> str:
         for name, key, report in measured("sum", unshipped=True):
             if name in captioners and key.startswith(f"{data}/test"):
                 how = [report["protocol"].get(key, usual) for key, usual in _SCORED]
-                rows.append([title, f"**`{name}`**", *how, *both_ways(report), report["date"][:10]])
+                rows.append([title, f"**`{name}`**", *how, *both_ways(report), measured_on(report, "sum")])
     header = ["test set", "model", "normalised by", "softmax", *RECALL_HEADINGS, "source"]
     return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data DATA --task retrieval --normalise …`.\n"
 

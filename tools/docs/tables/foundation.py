@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from seesay.catalogue.figures import measured_on
 from seesay.evaluation.replication.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, ensemble_figures, measured, result, table
 
@@ -63,11 +64,13 @@ def noun_phrases() -> str:
 
 def weights() -> str:
     rows: list[list[object]] = [
-        [f"`{name}`", key, *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]]
+        [f"`{name}`", key, *both_ways(report), f"{report['sum']:.1f}", measured_on(report, "sum")]
         for name, key, report in measured("sum")
     ]
     for key, report in ensemble_figures().items():
-        rows.append(["**`--ensemble shipped`**", key, *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]])
+        rows.append(
+            ["**`--ensemble shipped`**", key, *both_ways(report), f"{report['sum']:.1f}", measured_on(report, "sum")]
+        )
     header = ["weights", "data", *RECALL_HEADINGS, "Sum", "date"]
     return table(header, rows) + "\nMeasured by `seesay evaluate WEIGHTS --data DATA --split SPLIT`.\n"
 

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from seesay.catalogue.figures import measured_on
+
 ROOT = Path(__file__).resolve().parents[3]
 RESULTS = ROOT / "benchmarks/results"
 WEIGHTS = ROOT / "src/seesay/weights"
@@ -75,7 +77,7 @@ def both_ways(report: dict[str, Any]) -> list[str]:
 def rankings(*families: str) -> list[list[object]]:
     """A row for each of the weights of these families that was measured on Flickr8K's test photos."""
     return [
-        [f"**`{name}`**", *both_ways(report), f"{report['sum']:.1f}", report["date"][:10]]
+        [f"**`{name}`**", *both_ways(report), f"{report['sum']:.1f}", measured_on(report, "sum")]
         for name, key, report in measured("sum", unshipped=True)
         if key == "flickr8k/test" and name.startswith(families)
     ]

@@ -59,7 +59,7 @@ def evaluate(
         int | None,
         light.Option(
             min=1, max=ranges.SEED, metavar="SEED",
-            help="Captions: draw every word at random by its probability, without rules; another seed draws others.",
+            help="Captions: sample every word by its probability, without rules on length or repetition.",
         ),
     ] = None,
     references: Annotated[
@@ -116,7 +116,7 @@ def evaluate(
     measure: Annotated[bool, light.Option("--measure", help="With --paper: measure its claims again first.")] = False,
     where: Annotated[
         str | None,
-        light.Option(metavar="PLACE", help="With --paper: only what stands there, such as 'Table 2' or 'Figure 3'."),
+        light.Option(metavar="PLACE", help="With --paper: only this part of it, such as 'Table 2' or 'Figure 3'."),
     ] = None,
     records: Annotated[
         Path | None,

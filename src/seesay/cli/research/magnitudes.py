@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from seesay.cli import light
 from seesay.cli.options import AsJson, Data, Images, Model, Overwrite, Split
 from seesay.cli.pictures import require_drawable
+from seesay.cli.tables import print_table
 from seesay.system import ranges
 
 if TYPE_CHECKING:
@@ -121,14 +122,9 @@ def _print_json(
 
 
 def _print_table(rows: list["WordMagnitude"], n: int) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("shortest", "longest"):
-        table.add_column("length", justify="right")
-        table.add_column(f"{name} words", overflow="fold")
-    for short, long in zip(rows[::-1][:n], rows[:n], strict=True):
-        table.add_row(Text(f"{short.magnitude:.2f}"), Text(short.word), Text(f"{long.magnitude:.2f}"), Text(long.word))
-    Console().print(table)
+    pairs = zip(rows[::-1][:n], rows[:n], strict=True)
+    print_table(
+        ("length", "shortest words", "length", "longest words"),
+        ((f"{short.magnitude:.2f}", short.word, f"{long.magnitude:.2f}", long.word) for short, long in pairs),
+        right=("length",),
+    )

@@ -7,6 +7,7 @@ from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Model, Overwrite, Photo, Regions
 from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, show_result
+from seesay.cli.tables import Cell, dim, print_table
 from seesay.system import ranges
 
 if TYPE_CHECKING:
@@ -100,15 +101,6 @@ def _read_box(text: str, size: tuple[int, int]) -> "Box":
 
 
 def _print_table(found: "Description") -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("region", overflow="fold")
-    for column in ("left", "top", "width", "height"):
-        table.add_column(column, justify="right")
-    for row in found:
-        edges = [Text(str(edge), style="dim") for edge in found.pixels(row)]
-        table.add_row(Text("\n".join(row.phrases)), *edges)
-    Console().print(table)
+    columns = ("region", "left", "top", "width", "height")
+    rows: list[list[Cell]] = [["\n".join(row.phrases), *dim(found.pixels(row))] for row in found]
+    print_table(columns, rows, right=columns[1:])

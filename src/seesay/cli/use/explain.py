@@ -9,6 +9,7 @@ from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import Exact, Overwrite, Photo
 from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, tell_drawn
+from seesay.cli.tables import print_table
 
 if TYPE_CHECKING:
     from seesay.explainers.explanation import Explanation
@@ -21,7 +22,7 @@ def explain(
         str | None,
         light.Option(
             metavar="NAME",
-            help="The explainer: contrastive, excitation, alignment, attention, or another that is installed "
+            help="The explainer: contrastive, excitation, alignment, attention, crops, or another that is installed "
             "(default: the first that the weights' model lists).",
         ),
     ] = None,
@@ -49,7 +50,8 @@ def explain(
 
     Excitation traces the match score of an identifier back to words and places; contrastive subtracts the trace of the
     negated score. Alignment shows where the vector of each word fits the photo. Attention shows where sm-LSTM
-    attends at each of its steps, with the two most attended words.
+    attends at each of its steps, with the two most attended words. Crops compares scores of parts of the photo, each
+    shown alone, for models that give nothing but scores (CLIP, SigLIP).
 
     \b
     Examples:
@@ -83,18 +85,11 @@ def explain(
 
 def _print_words(found: "Explanation") -> None:
     """The words with their weights, as shares of the heaviest, in the order of the sentence."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("word")
-    table.add_column("weight", justify="right")
-    table.add_column("")
     most = max(float(found.weights.max()), 1e-12)
-    for word, weight in zip(found.words, found.weights, strict=True):
-        bar = "▇" * round(20 * float(weight) / most)
-        table.add_row(Text(word), f"{float(weight):.3f}", Text(bar, style="dim"))
-    Console().print(table)
+    rows = (
+        (word, f"{weight:.3f}", ("▇" * round(20 * weight / most), "dim"))
+        for word, weight in zip(found.words, found.weights.tolist(), strict=True)
+    )
+    print_table(("word", "weight", ""), rows, right=("weight",))
     if found.probability is not None:
         light.echo(f"matches with a probability of {100 * found.probability:.0f} %")

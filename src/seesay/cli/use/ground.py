@@ -8,6 +8,7 @@ from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Exact, Model, Overwrite, Photo, Regions
 from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, show_result
+from seesay.cli.tables import Cell, dim, print_table
 from seesay.system import ranges
 
 if TYPE_CHECKING:
@@ -71,17 +72,8 @@ def ground(
 
 
 def _print_table(found: "Grounding") -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from seesay.verbs.grounding import say_found
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("phrase", overflow="fold")
-    for column in ("score", "left", "top", "width", "height"):
-        table.add_column(column, justify="right")
-    for row in found:
-        edges = [Text(str(edge), style="dim") for edge in found.pixels(row)]
-        table.add_row(Text(row.phrase), Text(say_found(row)), *edges)
-    Console().print(table)
+    columns = ("phrase", "score", "left", "top", "width", "height")
+    rows: list[list[Cell]] = [[row.phrase, say_found(row), *dim(found.pixels(row))] for row in found]
+    print_table(columns, rows, right=columns[1:])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Exact, Model
+from seesay.cli.tables import Cell, print_table
 from seesay.system.names import printable
 from seesay.system.remote import as_path, is_remote
 
@@ -67,31 +68,16 @@ def match(
 
 
 def _print_table(found: "Matches") -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("photo", overflow="fold")
-    table.add_column("sentence", overflow="fold")
-    table.add_column("score", justify="right")
-    table.add_column("share", justify="right")
-    if found.fits is not None:
-        table.add_column("fits", justify="right")
+    columns = ("photo", "sentence", "score", "share", *([] if found.fits is None else ["fits"]))
+    rows: list[list[Cell]] = []
     for place, image in enumerate(found.images):
-        for rank, ((sentence, score, share), said) in enumerate(
-            zip(found.ranked(place), found.said(place), strict=True)
-        ):
+        ranked = zip(found.ranked(place), found.said(place), strict=True)
+        for rank, ((sentence, score, share), said) in enumerate(ranked):
             style = "bold" if rank == 0 and len(found.sentences) > 1 else ""
-            fits = [] if found.fits is None else [Text(said.strip())]
-            table.add_row(
-                Text(printable(image.name) if rank == 0 else ""),
-                Text(sentence, style=style),
-                Text(f"{score:.3f}", style=style),
-                Text(f"{100 * share:.0f} %", style="dim"),
-                *fits,
-            )
-    Console().print(table)
+            fits: list[Cell] = [] if found.fits is None else [said.strip()]
+            name = printable(image.name) if rank == 0 else ""
+            rows.append([name, (sentence, style), (f"{score:.3f}", style), (f"{100 * share:.0f} %", "dim"), *fits])
+    print_table(columns, rows, right=columns[2:])
 
 
 def _is_photo(thing: str) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from seesay.cli import light
 from seesay.cli.options import AsJson, Images, Model, Output, Overwrite, PathOrAddress, Split, Within
 from seesay.cli.pictures import require_drawable, save_drawing, show_result
+from seesay.cli.tables import print_table
 from seesay.system import ranges
 from seesay.system.names import printable
 from seesay.system.remote import as_path
@@ -57,17 +58,15 @@ def _print_tables(found: "Neighbours") -> None:
 
 def _print_table(row: "NeighboursOfImage") -> None:
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    def cells(near: "Neighbour") -> list[Text]:
-        return [Text(f"{near.cosine:.3f}"), Text(printable(near.image.name))]
+    def cells(near: "Neighbour") -> tuple[str, str]:
+        return f"{near.cosine:.3f}", printable(near.image.name)
 
-    console = Console()
-    console.print(Text(printable(row.image.name), style="bold"), soft_wrap=True)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("refined", "photo", "original", "photo"):
-        table.add_column(column, overflow="fold", justify="left" if column == "photo" else "right")
-    for refined, original in zip(row.refined, row.original, strict=True):
-        table.add_row(*cells(refined), *cells(original))
-    console.print(table)
+    Console().print(Text(printable(row.image.name), style="bold"), soft_wrap=True)
+    pairs = zip(row.refined, row.original, strict=True)
+    print_table(
+        ("refined", "photo", "original", "photo"),
+        ((*cells(refined), *cells(original)) for refined, original in pairs),
+        right=("refined", "original"),
+    )

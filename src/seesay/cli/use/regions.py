@@ -8,11 +8,13 @@ from seesay.cli import light
 from seesay.cli.messages import warn
 from seesay.cli.options import AsJson, Images, Model, Overwrite, Split, Within
 from seesay.cli.pictures import require_drawable, save_drawing, show_result
+from seesay.cli.tables import print_table
 from seesay.system import ranges
 from seesay.system.names import printable
 
 if TYPE_CHECKING:
     from seesay.verbs.regions import FoundRegions
+    from seesay.verbs.results import Box
 
 
 def regions(
@@ -61,18 +63,14 @@ def regions(
 
 
 def _print_table(found: "FoundRegions") -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    columns = ("phrase", "score", "photo", "left, top, right, bottom")
+    rows = (
+        (phrase if rank == 0 else "", f"{row.score:.3f}", printable(row.image.name), (_edges(row.box), "dim"))
+        for phrase, several in found.phrases.items()
+        for rank, row in enumerate(several)
+    )
+    print_table(columns, rows, right=("score", columns[-1]))
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("phrase", overflow="fold")
-    table.add_column("score", justify="right")
-    table.add_column("photo", overflow="fold")
-    table.add_column("left, top, right, bottom", justify="right")
-    for phrase, several in found.phrases.items():
-        for rank, row in enumerate(several):
-            edges = Text("  ".join(f"{100 * edge:3.0f} %" for edge in row.box), style="dim")
-            named = Text(phrase if rank == 0 else "")
-            table.add_row(named, Text(f"{row.score:.3f}"), Text(printable(row.image.name)), edges)
-    Console().print(table)
+
+def _edges(box: "Box") -> str:
+    return "  ".join(f"{100 * edge:3.0f} %" for edge in box)

@@ -103,9 +103,11 @@ def search(
     """
     from seesay.library.library import Library
     from seesay.library.stores.filters import read_filter
-    from seesay.verbs.searching import find_in, unused_stages
+    from seesay.verbs.searching import find_in, require_query, unused_stages
 
     queries, folders = _understand(things or [], bool(like or plus))
+    for query in queries:
+        require_query(query, like or (), plus or (), minus or ())
     where = read_filter(after=after, before=before, within=within, camera=camera, tag=tag)
     examples = _examples(like or [], box)
     if output is not None:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from seesay.catalogue.figures import measured_on
 from seesay.catalogue.weights import PACKAGED
 from seesay.errors import SeesayError
 
@@ -65,8 +66,8 @@ class Records:
         value = _descend(report, rest[1:]) if report else None
         if value is None:
             return None
-        date = str(report.get("date", ""))
-        return Found(value, date[:10], _older(date, name, str((about or {}).get("trained", ""))))
+        date = measured_on(report, rest[1] if len(rest) > 1 else "")
+        return Found(value, date, _older(date, name, str((about or {}).get("trained", ""))))
 
     def _date_of(self, record: dict[str, Any], rest: Sequence[str]) -> tuple[str, str]:
         """When the figure of a result was measured, and whether weights that ship have changed since."""

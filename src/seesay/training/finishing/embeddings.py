@@ -12,7 +12,7 @@ from seesay.images.extraction import features_of
 from seesay.models.base import Matcher
 from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS
-from seesay.models.pretrained import load, save
+from seesay.models.pretrained import load, load_kind, save
 from seesay.scoring import encode_all, score_all
 from seesay.training.finishing import choice, vectors
 from seesay.training.finishing.hubness import choose_hubness
@@ -55,8 +55,7 @@ def propose_choice(weights: Weights, request: Request) -> Proposal:
 
 def propose_vectors(weights: Weights, request: Request) -> Proposal:
     collections = request.collections(weights, "vectors", ("flickr8k", "coco-all", "iapr"))
-    model = load(weights.folder)
-    assert isinstance(model, EyeEar)
+    model = load_kind(weights.folder, EyeEar, "is no eye")
     beside = load(model.config.beside or BESIDE)
     alone = vectors.alone(model, beside.feature_spec)
     devs = []
@@ -78,8 +77,7 @@ def propose_vectors(weights: Weights, request: Request) -> Proposal:
 
 def propose_short(weights: Weights, request: Request) -> Proposal:
     collections = request.collections(weights, "short", ("flickr8k", "coco-all", "iapr"))
-    model = load(weights.folder)
-    assert isinstance(model, EyeEar)
+    model = load_kind(weights.folder, EyeEar, "is no eye")
     devs = []
     for collection in collections:
         dev = collection.split(SPLIT).with_images()

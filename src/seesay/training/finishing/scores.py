@@ -12,7 +12,6 @@ from seesay.catalogue.weights import find, tuned_table
 from seesay.data.collection import Collection
 from seesay.images.extraction import features_of
 from seesay.models.base import Matcher
-from seesay.models.eye_ear import EyeEar
 from seesay.models.pretrained import load
 from seesay.settings.blend import Blend
 from seesay.settings.tags import TagSettings
@@ -48,15 +47,14 @@ def score_texts(
 @torch.inference_mode()
 def encode_photos(model: Matcher, photos: Collection) -> Tensor:
     """What a model keeps of photos: (n_photos, …)."""
-    seen = _seen_by_others(model, photos)
-    if seen is not None and isinstance(model, EyeEar):
+    if (seen := _seen_by_others(model, photos)) is not None:
         return model.encode_pooled(seen)
     return model.encode_images(features_of(photos.images, model.feature_spec, model.outputs).rows(range(len(photos))))
 
 
 def _seen_by_others(model: Matcher, photos: Collection) -> Tensor | None:
     """Vectors of photos by the network that other models see through, where a model can take these for its own."""
-    spec = model.pooled_spec if isinstance(model, EyeEar) else None
+    spec = model.pooled_spec
     return features_of(photos.images, spec, ("pooled",)).rows(range(len(photos))).pooled if spec else None
 
 

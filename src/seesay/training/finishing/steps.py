@@ -20,7 +20,7 @@ from seesay.models.aligner import load_aligner
 from seesay.models.declared import LATER_STAGES
 from seesay.models.ensemble import scored_by
 from seesay.models.pretrained import load, load_captioner
-from seesay.models.registry import family_class
+from seesay.models.registry import family_of
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
 from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, matching, tags
@@ -56,7 +56,7 @@ def steps_for(weights: Weights) -> list[str]:
     """The steps that make sense for weights, in their order; pruning of words is only done when it is asked for."""
     if weights.about["family"] == ENSEMBLE:
         return ["ensemble"]
-    able = family_class(weights.about["family"]).tuning_steps()
+    able = family_of(weights).tuning_steps()
     return [step for step in PROPOSERS if step in able]
 
 
@@ -79,7 +79,7 @@ def propose_cascade(weights: Weights, request: Request) -> Proposal:
 def _stages_before(weights: Weights) -> tuple[str, ...]:
     if _fits(weights, "cascade"):
         return read_blend(str(weights.folder)).after
-    return FIRST_STAGES[family_class(weights.about["family"]).stage or "regions"]
+    return FIRST_STAGES[family_of(weights).stage or "regions"]
 
 
 def _fits(weights: Weights, section: str) -> bool:
@@ -91,7 +91,7 @@ def _fits(weights: Weights, section: str) -> bool:
 
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:
-    kind = family_class(weights.about["family"])
+    kind = family_of(weights)
     is_later = kind.stage in LATER_STAGES
     section = "cascade.calibration" if is_later else "calibration"
     collection = request.collection(weights, section)
