@@ -8,13 +8,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from seesay.cli.typed import as_typed
 from seesay.cli.use import demo, serve
 from seesay.errors import SeesayError
 from seesay.web.access import Access
 
 app = typer.Typer(pretty_exceptions_enable=False)
-app.command()(serve.serve)
-app.command()(demo.demo)
+app.command()(as_typed(serve.serve))
+app.command()(as_typed(demo.demo))
 
 
 @pytest.fixture
