@@ -60,18 +60,20 @@ def their_pixels(family: str, folder: Path, photos: Sequence[Image.Image]) -> Te
 
 
 def their_tokens(family: str, folder: Path, captions: list[str]) -> Tensor:
-    """As the tokenizer of `transformers` reads them; for SigLIP in small letters, as it was trained."""
+    """As the tokenizers of `transformers` read them."""
     from tokenizers import normalizers
 
     if family == "clip":
         own: Any = transformers.CLIPTokenizer.from_pretrained(folder)
         found: Tensor = own(captions, padding=True, truncation=True, max_length=77, return_tensors="pt")["input_ids"]
         return found
-    pad = "</s>" if family == "siglip" else "<pad>"
-    own = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), pad_token=pad)
+    if family == "siglip2":
+        own = transformers.Siglip2Tokenizer.from_pretrained(folder)
+    else:  # `SiglipTokenizer` reads no tokenizer.json; what it does to letters is done here
+        own = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), pad_token="</s>")
+        backend = own.backend_tokenizer
+        backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), backend.normalizer])
     own.padding_side = "right"
-    backend = own.backend_tokenizer
-    backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), backend.normalizer])
     rows: Tensor = own(captions, padding="max_length", truncation=True, max_length=64, return_tensors="pt")["input_ids"]
     return rows
 
@@ -139,7 +141,7 @@ def together(figures: dict[str, float], more: dict[str, float]) -> dict[str, flo
     """The figures of two runs over different photos and sentences: counts and tokens add up, the largest remain."""
     added = ("photos", "sentences", "tokens that differ")
     return {
-        name: figures.get(name, 0) + value if name in added else max(figures.get(name, 0.0), value)
+        name: figures.get(name, 0) + value if name in added else float(np.maximum(figures.get(name, 0.0), value))
         for name, value in more.items()
     }
 
@@ -153,12 +155,13 @@ def main() -> None:
     arguments = parse_arguments(parser, "towers")
     collection = data.load("flickr8k").split("test").with_images()
     sentences = [*ODD, *collection.sentences]
-    figures = read_others(arguments.output) if arguments.only or arguments.more else {}
+    before = read_others(arguments.output) if arguments.more else {}
+    figures: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as temporary:
         os.environ["SEESAY_MODELS"] = str(Path(temporary) / "models")
         for family in arguments.only or FAMILIES:
             folder = write_folder(family, Path(temporary) / family, collection.sentences, real=True)
-            known = figures.get(family, {}) if arguments.more else {}
+            known = before.get(family, {})
             at, start = int(known.get("photos", 0)), int(known.get("sentences", 0))
             photos = [open_image(path) for path in collection.images[at : at + arguments.photos]]
             captions = sentences[start : start + arguments.captions + (0 if start else len(ODD))]
@@ -168,6 +171,9 @@ def main() -> None:
             figures[family] = together(known, {**counts, **rounded})
             print(family, figures[family], flush=True)
             remove_model(family)
+    # What another run has recorded in the meantime stays.
+    others = read_others(arguments.output) if arguments.only or arguments.more else {}
+    figures = {family: {**others, **figures}[family] for family in FAMILIES if family in {*others, *figures}}
     record(
         arguments, ("torch", "transformers", "tokenizers", "onnxruntime", "pillow"), seed=0, data="flickr8k/test",
         largest_difference=figures,

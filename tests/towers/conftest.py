@@ -1,5 +1,6 @@
 """Folders in the layout of `transformers`, written by it, with random weights."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,12 @@ def photos() -> list[Image.Image]:
 
 
 @pytest.fixture
+def folder(published: Callable[[str], Path], tmp_path: Path, models_folder: Path) -> Path:
+    """A CLIP folder of one's own to spoil."""
+    return Path(shutil.copytree(published("clip"), tmp_path / "mine"))
+
+
+@pytest.fixture
 def models_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where added models lie during a test."""
     folder = tmp_path / "models"
@@ -89,14 +96,15 @@ def their_tokens() -> Callable[[Path, list[str]], Any]:
         if "clip" in folder.name and "siglip" not in folder.name:
             own: Any = transformers.CLIPTokenizer.from_pretrained(folder)
             return own(texts, padding=True, truncation=True, max_length=24, return_tensors="np")["input_ids"]
-        pad = "</s>" if folder.name == "siglip" else "<pad>"
-        own = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), pad_token=pad)
-        own.padding_side = "right"
-        # SigLIP 2 learned from small letters, which `Siglip2Tokenizer` makes and Gemma's tokenizer does not.
-        from tokenizers import normalizers
+        if folder.name == "siglip2":
+            own = transformers.Siglip2Tokenizer.from_pretrained(folder)
+        else:  # `SiglipTokenizer` reads no tokenizer.json; what it does to letters is done here
+            from tokenizers import normalizers
 
-        backend = own.backend_tokenizer
-        backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), backend.normalizer])
+            own = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), pad_token="</s>")
+            backend = own.backend_tokenizer
+            backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), backend.normalizer])
+        own.padding_side = "right"
         return own(texts, padding="max_length", truncation=True, max_length=64, return_tensors="np")["input_ids"]
 
     return read

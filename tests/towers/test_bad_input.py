@@ -19,12 +19,6 @@ pytest.importorskip("transformers")
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0000\nsize 605247071\n"
 
 
-@pytest.fixture
-def folder(published: Callable[[str], Path], tmp_path: Path, models_folder: Path) -> Path:
-    """A CLIP folder of one's own to spoil."""
-    return Path(shutil.copytree(published("clip"), tmp_path / "mine"))
-
-
 @pytest.fixture(autouse=True)
 def nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tensors must not be read: a folder is judged by its headers."""
@@ -80,11 +74,22 @@ def test_a_tokenizer_with_more_tokens_than_the_tower_reads(folder: Path) -> None
     refused(folder, "tokens, the tower reads 100")
 
 
-@pytest.mark.parametrize("family", ["blip", "bert", None, 7, ["clip"], "x" * 10_000])
+@pytest.mark.parametrize("family", ["blip", "bert", "dinov3_vit", 7, ["clip"], "x" * 10_000])
 def test_an_unknown_architecture(folder: Path, family: Any) -> None:
     change(folder / "config.json", model_type=family)
     error = refused(folder, "there is no tower of the architecture", "clip, siglip")
     assert len(error.what) < 400
+
+
+def test_no_architecture(folder: Path) -> None:
+    change(folder / "config.json", model_type=None)
+    refused(folder, "has no model_type", "clip, siglip")
+
+
+def test_the_layout_of_open_clip(folder: Path) -> None:
+    (folder / "config.json").rename(folder / "open_clip_config.json")
+    (folder / "model.safetensors").rename(folder / "open_clip_model.safetensors")
+    refused(folder, "has no config.json, but files in the layout of open_clip", "the layout of transformers")
 
 
 def test_a_siglip_that_chooses_its_size(folder: Path) -> None:
@@ -186,13 +191,31 @@ def test_a_pickle_beside_safetensors_is_not_opened(folder: Path) -> None:
 
 def test_no_weights_at_all(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
-    refused(folder, "has no model.safetensors")
+    refused(folder, "has no model.safetensors", "vision_model.onnx with text_model.onnx")
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json", "preprocessor_config.json"])
 def test_a_pointer_of_git_lfs(folder: Path, name: str) -> None:
     (folder / name).write_text(POINTER)
     refused(folder, f"{name} is a pointer of Git LFS", "lfs pull")
+
+
+LINKED = ("config.json", "model.safetensors", "preprocessor_config.json", "tokenizer.json", "tokenizer_config.json")
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_links(folder: Path, name: str) -> None:
+    """As a cache of published files has them, where what they lead to may have been deleted."""
+    (folder / "blobs").mkdir()
+    (folder / name).rename(folder / "blobs" / "0")
+    (folder / name).symlink_to("blobs/0")
+    with pytest.raises(AssertionError, match="a tensor was read"):  # all checks passed
+        add_model(folder, "mine")
+    (folder / "blobs" / "0").unlink()
+    refused(folder, f"{name} is a link to blobs/0, which is not there", "fetch the folder again")
+    (folder / name).unlink()
+    (folder / name).symlink_to(name)
+    refused(folder, f"cannot read {folder / name}: ")
 
 
 def shard(folder: Path, places: dict[str, str]) -> None:
@@ -234,6 +257,11 @@ def test_truncated_safetensors(folder: Path) -> None:
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
     refused(folder, "cannot read the weights")
+
+
+def test_a_header_of_very_many_tensors(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seesay.towers.folder.MOST_TENSORS", 10)
+    refused(folder, "model.safetensors has ", " tensors", "up to 10")
 
 
 def test_tensors_of_whole_numbers(folder: Path) -> None:
@@ -278,7 +306,7 @@ def test_no_preprocessor(folder: Path) -> None:
     (folder / "preprocessor_config.json").unlink()
     refused(folder, "has no preprocessor_config.json")
     (folder / "processor_config.json").write_text('{"image_processor": {"size": 64, "do_pad": true}}')
-    refused(folder, "processor_config.json: image_processor: do_pad is True")
+    refused(folder, "processor_config.json: image_processor asks for do_pad, which is not done here")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")

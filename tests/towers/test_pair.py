@@ -121,6 +121,65 @@ def test_numbers_in_another_file(folder: Path) -> None:
     refused(folder, "has numbers in 'secrets'")
 
 
+def test_a_damaged_graph_is_to_be_fetched_again(folder: Path) -> None:
+    path = folder / "onnx" / "text_model.onnx"
+    path.write_bytes(path.read_bytes()[:5000])
+    refused(folder, "is damaged or truncated", "fetch the file again")
+
+
+def test_a_graph_for_other_squares(folder: Path) -> None:
+    path = folder / "preprocessor_config.json"
+    table = json.loads(path.read_text())
+    path.write_text(json.dumps({**table, "size": {"shortest_edge": 96}, "crop_size": {"height": 96, "width": 96}}))
+    refused(folder, "vision_model.onnx cannot be run", "Got: 96 Expected: 64")
+
+
+def test_a_graph_for_one_photo_at_a_time(folder: Path) -> None:
+    import onnx
+
+    path = folder / "onnx" / "vision_model.onnx"
+    model = onnx.load(path)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
+    onnx.save(model, path)
+    refused(folder, "vision_model.onnx cannot be run on two inputs", "Got: 2 Expected: 1")
+
+
+def test_a_graph_that_takes_half_precision(folder: Path) -> None:
+    import onnx
+
+    path = folder / "onnx" / "vision_model.onnx"
+    model = onnx.load(path)
+    for node in model.graph.node:
+        node.input[:] = ["single" if name == "pixel_values" else name for name in node.input]
+    model.graph.node.insert(0, onnx.helper.make_node("Cast", ["pixel_values"], ["single"], to=onnx.TensorProto.FLOAT))
+    model.graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.FLOAT16
+    onnx.save(model, path)
+    refused(folder, "takes pixel_values as tensor(float16)", "tensor(float)")
+
+
+def test_a_graph_of_damaged_weights(folder: Path, published: Callable[[str], Path], models_folder: Path) -> None:
+    from safetensors.numpy import load_file
+
+    bias = load_file(published("clip") / "model.safetensors")["vision_model.encoder.layers.1.mlp.fc1.bias"].tobytes()
+    path = folder / "onnx" / "vision_model.onnx"
+    graph = path.read_bytes()
+    assert bias in graph
+    path.write_bytes(graph.replace(bias, np.full(len(bias) // 4, np.nan, np.float32).tobytes()))
+    refused(folder, "the tower makes no vector of an image")
+    assert list(models_folder.iterdir()) == []
+
+
+def test_its_regions_are_crops(pair: Path, models_folder: Path) -> None:
+    from seesay.verbs.regions import find_regions
+
+    add_model(pair, "pair")
+    samples = Path(__file__).parents[2] / "src" / "seesay" / "samples"
+    with pytest.raises(SeesayError, match="has no vectors of places") as caught:
+        find_regions("a cat", samples, model="pair")
+    assert caught.value.hint == "--crops"
+    assert len(find_regions("a cat", samples, model="pair", n=2, crops=True)["a cat"]) == 2
+
+
 def test_a_missing_config(folder: Path) -> None:
     (folder / "config.json").unlink()
     refused(folder, "has no config.json")

@@ -1,5 +1,6 @@
 """From a published folder to weights of our own, with their graphs: what `seesay models add` does."""
 
+import math
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -59,7 +60,6 @@ def add_towers(candidate: Candidate, target: Path, *, precision: str, tell: Call
     assert model.text is not None
     fill(model.text, published, towers, _TEXT)
     model.eval().requires_grad_(False)
-    target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
         folder = Path(scratch) / target.name
         folder.mkdir()
@@ -80,7 +80,6 @@ def add_eye(candidate: Candidate, target: Path, *, precision: str, tell: Callabl
     tell(f"reading {published.folder}")
     backbone = build_tower(published, candidate.towers, candidate.view)
     spec = FeatureSpec("tower", weights=str(published.folder))
-    target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
         folder = Path(scratch) / target.name
         tell("writing its graph and comparing it with torch")
@@ -98,6 +97,8 @@ def _scale(candidate: Candidate) -> tuple[float, float]:
                 raise SeesayError(f"{path}: {name} is {shape}", allowed="one number")
             with safe_open(path, "pt") as file:
                 found[name] = float(file.get_tensor(name).float().reshape(()))
+            if not math.isfinite(found[name]):
+                raise SeesayError(f"{path}: {name} is {found[name]}", allowed="a finite number")
     scale = float(torch.tensor(found["logit_scale"]).exp().clamp(1e-3, 1e4))
     return scale, found["logit_bias"]
 

@@ -141,7 +141,7 @@ def export_network(
         raise SeesayError(
             f"the graph of {spec.backbone} differs from torch by {about['difference']:.1e}", allowed=f"{LIMIT:.0e}"
         )
-    if precision == "fp16" and about["cosine"]["least"] < LEAST_COSINE:
+    if precision == "fp16" and not about["cosine"]["least"] >= LEAST_COSINE:  # which no number is not, either
         (folder / "network.json").unlink()
         raise SeesayError(
             f"half precision turns a vector of {spec.backbone}: its cosine is {about['cosine']['least']}",
@@ -191,7 +191,10 @@ def _compare(network: Network, backbone: Backbone, views: NDArray[np.uint8]) -> 
         pairs = [(maps, found["map"]), (vectors, found["pooled"])]
         if backbone.classifier is not None:
             pairs.append((backbone.classifier(vectors), found["classes"]))
-        largest = max(largest, *(float(np.abs(wanted.numpy() - given).max()) for wanted, given in pairs))
+        for wanted, given in pairs:
+            if not (np.isfinite(given).all() and wanted.isfinite().all()):
+                raise SeesayError(f"the network {backbone.name} makes numbers of a photo that are not finite")
+            largest = max(largest, float(np.abs(wanted.numpy() - given).max()))
     return largest
 
 

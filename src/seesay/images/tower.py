@@ -160,7 +160,8 @@ def fill(module: nn.Module, published: Published, towers: Towers, prefixes: tupl
     """Fill a module, which may lie on torch's `meta` device, from a published folder.
 
     Raises:
-        SeesayError: A tensor is missing or has another shape. That is found out before any is read.
+        SeesayError: A tensor is missing or has another shape, which is found out before any is read; or one has
+            numbers that are not finite.
     """
     places = check_tensors(module, published, towers, prefixes)
     from safetensors import safe_open
@@ -171,7 +172,10 @@ def fill(module: nn.Module, published: Published, towers: Towers, prefixes: tupl
         with safe_open(path, "pt") as file:
             for own, (where, name) in places.items():
                 if where == path:
-                    tensors[own] = file.get_tensor(name).float().reshape(wanted[own])
+                    tensor = file.get_tensor(name).float()
+                    if not tensor.isfinite().all():
+                        raise SeesayError(f"{path}: {name} has numbers that are not finite", allowed="finite numbers")
+                    tensors[own] = tensor.reshape(wanted[own])
     module.load_state_dict(tensors, assign=True)
 
 

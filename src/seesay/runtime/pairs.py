@@ -18,7 +18,7 @@ from seesay.runtime.folder import WEIGHTS, file_digest
 from seesay.runtime.graph_file import read_graph_file
 from seesay.text.pieces import Pieces
 from seesay.towers.looking import Candidate
-from seesay.towers.pair import VisionGraph, check_pair, open_run, run_text, run_vision
+from seesay.towers.pair import Floats, VisionGraph, check_pair, open_run, run_text, run_vision
 
 SCALE = 100.0
 """What cosines were multiplied by in the loss, about: neither file says so. That of OpenAI's CLIP."""
@@ -34,19 +34,15 @@ def add_pair(candidate: Candidate, files: tuple[Path, Path], target: Path, tell:
     assert towers.text is not None
     assert rule is not None
     for path in files:
-        for stored in read_graph_file(path).stored.values():
-            if stored.location:
-                raise SeesayError(
-                    f"the graph {path} has numbers in {stored.location[:80]!r}", allowed="a file that holds them itself"
-                )
+        _require_whole(path)
     tell(f"opening {files[0]} and {files[1].name}")
     outputs = check_pair(*files)
     pieces = Pieces(candidate.tokenizer, rule)
     graph = VisionGraph(view.mean, view.std, outputs[0])
-    pixels = np.zeros((1, view.size, view.size, 3), np.uint8)
+    pixels = np.zeros((2, view.size, view.size, 3), np.uint8)
     dims = [
-        run_vision(open_run(files[0]), graph, pixels)[1].shape[1],
-        run_text(open_run(files[1]), outputs[1], *pieces.rows(["a dog"])).shape[1],
+        _width(files[0], lambda: run_vision(open_run(files[0]), graph, pixels)[1]),
+        _width(files[1], lambda: run_text(open_run(files[1]), outputs[1], *pieces.rows(["a dog", "two dogs run"]))),
     ]
     if dims[0] != dims[1]:
         raise SeesayError(f"images have {dims[0]} numbers, sentences {dims[1]}", allowed="two graphs of one model")
@@ -76,7 +72,6 @@ def add_pair(candidate: Candidate, files: tuple[Path, Path], target: Path, tell:
             },
         },
     }  # fmt: skip
-    target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
         folder = Path(scratch) / target.name
         (folder / network).mkdir(parents=True)
@@ -90,6 +85,27 @@ def add_pair(candidate: Candidate, files: tuple[Path, Path], target: Path, tell:
         (folder / "card.md").write_text(_CARD.format(name=target.name, family=towers.family), encoding="utf-8")
         _write(folder / "config.json", about)
         folder.rename(target)
+
+
+def _width(path: Path, run: Callable[[], Floats]) -> int:
+    """How many numbers the vectors of a graph have, by what it makes of two inputs."""
+    try:
+        return int(run().shape[1])
+    except Exception as error:  # ONNX Runtime has an exception of its own for every status, and none above them
+        raise SeesayError(f"the graph {path} cannot be run on two inputs: {str(error)[:300]}") from error
+
+
+def _require_whole(path: Path) -> None:
+    """Refuse a graph that is damaged, or that keeps its numbers elsewhere."""
+    try:
+        found = read_graph_file(path)
+    except SeesayError as error:
+        raise SeesayError(error.what, hint="fetch the file again") from error
+    for stored in found.stored.values():
+        if stored.location:
+            raise SeesayError(
+                f"the graph {path} has numbers in {stored.location[:80]!r}", allowed="a file that holds them itself"
+            )
 
 
 def _write(path: Path, table: Mapping[str, Any]) -> None:

@@ -77,6 +77,8 @@ def read_config(config: Table, origin: str) -> Towers:
             f"{origin} is a SigLIP 2 that chooses a size for every photo (NaFlex)",
             allowed="a SigLIP 2 of a fixed resolution, such as siglip2-base-patch16-224",
         )
+    if family is None:
+        raise SeesayError(f"{origin} says no architecture: it has no model_type", allowed=_READERS)
     if not isinstance(family, str) or family not in _READERS:
         raise SeesayError(f"{origin}: there is no tower of the architecture {str(family)[:100]!r}", allowed=_READERS)
     with named_in_errors(origin):

@@ -7,6 +7,7 @@ tokenizer.json            how a sentence becomes numbers; tokenizer_config.json 
 """
 
 import hashlib
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -25,7 +26,10 @@ PROCESSOR, IMAGE_PROCESSOR = "processor_config.json", "image_processor"
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 TYPES = ("F32", "F16", "BF16", "F64")
 """Numbers that a tensor may be of."""
-MOST_SHARDS = 1000
+VISION, TEXT = "vision_model.onnx", "text_model.onnx"
+"""The two files of a pair of ONNX graphs."""
+MOST_SHARDS, MOST_TENSORS = 1000, 100_000
+_AGAIN = "fetch the folder again, with all of its files"
 _LFS = b"version https://git-lfs"
 
 
@@ -46,12 +50,12 @@ class Published:
     def json(self, name: str) -> Mapping[str, Any] | None:
         """What a further JSON file of the folder says; None where there is no such file."""
         path = self.folder / name
-        return read_object(path) if path.exists() else None
+        return read_object(path) if is_there(path) else None
 
     def text(self, name: str) -> str | None:
         """The text of a further file; None where there is none."""
         path = self.folder / name
-        if not path.exists():
+        if not is_there(path):
             return None
         refuse_pointer(path)
         return _read_text(path)
@@ -64,7 +68,24 @@ class Published:
 
 def has_tensors(folder: Path) -> bool:
     """Whether a folder has safetensors, be they in one file or in several."""
-    return (folder / WEIGHTS).exists() or (folder / INDEX).exists()
+    return is_there(folder / WEIGHTS) or is_there(folder / INDEX)
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is such a file.
+
+    Raises:
+        SeesayError: There is a link of that name that leads nowhere, or back to itself.
+    """
+    try:
+        path.stat()
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise SeesayError(f"{path} is a link to {path.readlink()}, which is not there", hint=_AGAIN) from None
+        return False
+    except OSError as error:
+        raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
+    return True
 
 
 def open_published(folder: Path) -> Published:
@@ -76,8 +97,12 @@ def open_published(folder: Path) -> Published:
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
         raise SeesayError(f"the folder {folder} {what}", allowed=f"a folder with {CONFIG} and {WEIGHTS}")
-    if not (folder / CONFIG).exists():
-        raise SeesayError(f"{folder} has no {CONFIG}", allowed=f"a folder with {CONFIG} and {WEIGHTS}")
+    if not is_there(folder / CONFIG):
+        is_other = any(folder.glob("open_clip_*"))
+        raise SeesayError(
+            f"{folder} has no {CONFIG}{', but files in the layout of open_clip' if is_other else ''}",
+            allowed=f"a folder with {CONFIG} and {WEIGHTS}, in the layout of transformers",
+        )
     config = read_object(folder / CONFIG)
     files = _weight_files(folder)
     shapes: dict[str, tuple[tuple[int, ...], Path]] = {}
@@ -107,9 +132,8 @@ def refuse_pointer(path: Path) -> None:
     except OSError as error:
         raise SeesayError(f"cannot read {path}: {error.strerror or error}") from error
     if head == _LFS:
-        raise SeesayError(
-            f"{path} is a pointer of Git LFS and not the file itself", hint=f"git -C {path.parent} lfs pull"
-        )
+        folder = shlex.quote(str(path.parent))
+        raise SeesayError(f"{path} is a pointer of Git LFS and not the file itself", hint=f"git -C {folder} lfs pull")
 
 
 def _read_text(path: Path) -> str:
@@ -122,9 +146,9 @@ def _read_text(path: Path) -> str:
 
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:
-    if (folder / WEIGHTS).exists():
+    if is_there(folder / WEIGHTS):
         return (folder / WEIGHTS,)
-    if (folder / INDEX).exists():
+    if is_there(folder / INDEX):
         return _shards(folder)
     pickles = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
     if pickles:
@@ -134,7 +158,8 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
             hint="take the folder's safetensors version, or convert it where you trust it: "
             "AutoModel.from_pretrained(FOLDER).save_pretrained(NEW)",
         )
-    raise SeesayError(f"{folder} has no {WEIGHTS}", allowed=f"{WEIGHTS}, or several with {INDEX}")
+    graphs = f"{VISION} with {TEXT}"
+    raise SeesayError(f"{folder} has no {WEIGHTS}", allowed=f"{WEIGHTS}, several such files with {INDEX}, or {graphs}")
 
 
 def _shards(folder: Path) -> tuple[Path, ...]:
@@ -148,10 +173,8 @@ def _shards(folder: Path) -> tuple[Path, ...]:
         path = folder / name
         if Path(name).name != name or path.suffix != ".safetensors":
             raise SeesayError(f"{folder / INDEX} names the file {name!r}", allowed="a safetensors file of the folder")
-        if not path.is_file():
-            raise SeesayError(
-                f"{folder} has no {name}, which {INDEX} names", hint="fetch the folder again, with all of its files"
-            )
+        if not is_there(path):
+            raise SeesayError(f"{folder} has no {name}, which {INDEX} names", hint=_AGAIN)
     return tuple(folder / name for name in names)
 
 
@@ -162,13 +185,16 @@ def _read_header(path: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
 
     try:
         with safe_open(path, "numpy") as file:
-            for name in file.keys():  # noqa: SIM118 - no dictionary
+            names = file.keys()
+            if len(names) > MOST_TENSORS:
+                raise SeesayError(f"{path} has {len(names):,} tensors", allowed=f"up to {MOST_TENSORS:,}")
+            for name in names:
                 part = file.get_slice(name)
                 if part.get_dtype() not in TYPES and part.get_dtype() != "I64":  # numbers of positions
                     raise SeesayError(f"{path}: {name} is of {part.get_dtype()}", allowed=TYPES)
                 yield name, tuple(part.get_shape())
     except (OSError, SafetensorError) as error:
-        raise SeesayError(f"cannot read the weights {path}: {error}") from error
+        raise SeesayError(f"cannot read the weights {path}: {error}", hint=_AGAIN) from error
 
 
 @cache

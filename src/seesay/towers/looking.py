@@ -19,6 +19,9 @@ from seesay.towers.pair import find_pair
 from seesay.towers.reading import RowRule, open_tokenizer, read_rule
 from seesay.towers.views import View, view_of
 
+_LEAST = 0.9
+"""The share of the tokens a tower knows that its tokenizer has at least; rows of an embedding may be left free."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -28,6 +31,7 @@ class Candidate:
         tokenizer: The text of its tokenizer.json; empty for towers that read no sentences.
         rule: How its rows are made; None for those.
         pair: Its two ONNX files, where it has these and no safetensors.
+        doubt: What looks odd and can be right.
     """
 
     published: Published
@@ -36,6 +40,7 @@ class Candidate:
     tokenizer: str = ""
     rule: RowRule | None = None
     pair: tuple[Path, Path] | None = None
+    doubt: str = ""
 
 
 def look_at(folder: Path) -> Candidate:
@@ -61,4 +66,6 @@ def look_at(folder: Path) -> Candidate:
         )
     tokenizer = open_tokenizer(text, str(folder / TOKENIZER))
     rule = read_rule(towers, tokenizer, published.json(TOKENIZER_CONFIG) or {}, str(folder / TOKENIZER))
-    return Candidate(published, towers, view, text, rule, pair)
+    n, rows = tokenizer.get_vocab_size(with_added_tokens=True), towers.text.n_subwords
+    doubt = f"{TOKENIZER} has {n:,} tokens, the tower knows {rows:,}: is it its own?" if n < _LEAST * rows else ""
+    return Candidate(published, towers, view, text, rule, pair, doubt)

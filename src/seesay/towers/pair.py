@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
 from seesay.system.tables import read_table
-from seesay.towers.folder import CONFIG, refuse_pointer
+from seesay.towers.folder import CONFIG, TEXT, VISION, is_there, refuse_pointer
 
-VISION, TEXT = "vision_model.onnx", "text_model.onnx"
 PLACES = ("", "onnx")
 """Folders, inside of the published one, that exporters put them into."""
 _VECTORS = ("image_embeds", "text_embeds", "pooler_output")
 """Outputs that are the one vector of an image or a sentence, the projected one first."""
 _PIXELS, _TOKENS, _MASK = "pixel_values", "input_ids", "attention_mask"
+_TYPES = {_PIXELS: "tensor(float)", _TOKENS: "tensor(int64)", _MASK: "tensor(int64)"}
 
 Floats = NDArray[np.float32]
 Run = Callable[..., list[Any]]
@@ -61,14 +61,14 @@ def find_pair(folder: Path) -> tuple[Path, Path] | None:
     """
     for place in PLACES:
         files = folder / place / VISION, folder / place / TEXT
-        there = [path for path in files if path.exists()]
+        there = [path for path in files if is_there(path)]
         if len(there) == 1:
             missing = next(path for path in files if path not in there)
             raise SeesayError(f"{folder} has {there[0].name} and no {missing.name}", allowed=f"{VISION} and {TEXT}")
         if there:
             for path in files:
                 refuse_pointer(path)
-            if not (folder / CONFIG).exists():
+            if not is_there(folder / CONFIG):
                 raise SeesayError(f"{folder} has no {CONFIG}, which says what its graphs are")
             return files
     return None
@@ -95,9 +95,11 @@ def check_graph(session: Any, path: Path, inputs: Sequence[str]) -> str:
     Raises:
         SeesayError: It asks for something else than is given, or gives no such vector.
     """
-    asked = [each.name for each in session.get_inputs()]
-    if foreign := [name for name in asked if name not in inputs]:
-        raise SeesayError(f"the graph {path} asks for {foreign[0][:80]!r}", allowed=inputs)
+    for each in session.get_inputs():
+        if each.name not in inputs:
+            raise SeesayError(f"the graph {path} asks for {each.name[:80]!r}", allowed=inputs)
+        if each.type != _TYPES[each.name]:
+            raise SeesayError(f"the graph {path} takes {each.name} as {each.type}", allowed=_TYPES[each.name])
     given = {each.name: each for each in session.get_outputs()}
     found = next((name for name in _VECTORS if name in given), None)
     if found is None or len(given[found].shape) != 2:

@@ -60,7 +60,7 @@ def read_view(config: Mapping[str, Any], origin: str) -> View:
 
     for key in _UNREAD:
         if config.get(key):
-            raise refuse(key, "false")
+            raise SeesayError(f"{origin} asks for {key}, which is not done here", allowed=f"{key} = false")
     resample = config.get("resample", 3)
     if type(resample) is not int or resample not in RESAMPLINGS:  # true is an int, and a list is in no table
         raise refuse("resample", "; ".join(f"{number} ({name})" for number, name in RESAMPLINGS.items()))

@@ -5,12 +5,16 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from seesay.catalogue.weights import PACKAGED, Weights, added, eyes, read_about
 from seesay.errors import SeesayError
 from seesay.system.extras import require
 from seesay.system.files import models_dir
-from seesay.towers.looking import look_at
+from seesay.towers.looking import Candidate, look_at
+
+if TYPE_CHECKING:
+    from seesay.runtime.matching import Model
 
 PRECISIONS = ("fp32", "fp16")
 """Of an image tower's graph."""
@@ -50,31 +54,64 @@ def add_model(
     folder = folder.expanduser().resolve()
     target = _target(name or folder.name)
     candidate = look_at(folder)
+    if candidate.doubt:
+        tell(candidate.doubt)
+    if not candidate.pair:
+        require("towers", purpose="adding towers from safetensors")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        weights = _add(candidate, target, precision, tell)
+    except OSError as error:
+        raise SeesayError(
+            f"cannot write {target}: {error.strerror or error}", hint="SEESAY_MODELS=FOLDER seesay models add …"
+        ) from error
+    return Added(target.name, target, weights)
+
+
+def _add(candidate: Candidate, target: Path, precision: str, tell: Callable[[str], None]) -> Weights | None:
     if candidate.pair:
         from seesay.runtime.pairs import add_pair
 
         add_pair(candidate, candidate.pair, target, tell)
-        return Added(target.name, target, _finish(target, tell))
-    require("towers", purpose="adding towers from safetensors")
+        return _finish(target, tell)
     from seesay.export.adding import add_eye, add_towers
 
-    add = add_eye if candidate.towers.text is None else add_towers
-    add(candidate, target, precision=precision, tell=tell)
-    return Added(target.name, target, _finish(target, tell) if candidate.towers.text else None)
+    if candidate.towers.text is None:
+        add_eye(candidate, target, precision=precision, tell=tell)
+        return None
+    add_towers(candidate, target, precision=precision, tell=tell)
+    return _finish(target, tell)
 
 
 def _finish(target: Path, tell: Callable[[str], None]) -> Weights:
-    """Give an added model its zero-shot tags; without them it is not there at all."""
+    """Try an added model and give it its zero-shot tags; without them it is not there at all."""
     from seesay.library.zero_shot import write_class_tags
     from seesay.runtime.matching import Model
 
     try:
+        model = Model(target)
+        _require_vectors(model)
         tell("reading the names of tags")
-        write_class_tags(Model(target))
+        write_class_tags(model)
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
         raise
     return read_about(target)
+
+
+def _require_vectors(model: "Model") -> None:
+    """Refuse towers that make nothing of an image or a sentence, as those of damaged weights do."""
+    import numpy as np
+    from PIL import Image
+
+    images = [Image.new("RGB", (64, 64), colour) for colour in ("black", "orange")]
+    made = {
+        "an image": model.encode_images(model.features(images)),
+        "a sentence": model.encode_texts(["a dog", "two men play football"]),
+    }
+    for what, vectors in made.items():
+        if not np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-2):  # nor is what is no number
+            raise SeesayError(f"the tower makes no vector of {what}: its numbers are zero or not finite")
 
 
 def remove_model(name: str) -> Path:

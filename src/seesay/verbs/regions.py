@@ -154,6 +154,8 @@ def find_regions(
         return FoundRegions(name_of(aligner, model), gallery.name, own, failures, _unknown(aligner, asked))
     if crops:
         raise SeesayError(f"{aligner.name} keeps regions of its own", allowed="crops for a joint embedding")
+    if aligner.is_embedding and not aligner.can("phrases"):
+        raise SeesayError(f"{aligner.name} sees an image as a whole and has no vectors of places", hint="--crops")
     aligner = answering_model(model, "phrases", "sees an image as a whole and finds no regions")
     with see(aligner, gallery.named(), bars, keep_maps=True, title=title) as all_seen:
         seen = all_seen.distinct()

@@ -44,7 +44,13 @@ def tower_sizes() -> str:
         sizes = [_megabytes(vision), _megabytes(text) if text else "–", _megabytes(vision + text)]
         rows.append([f"`{name}`", f"{(vision + text) / 1e6:.0f} M", *sizes, about])
     headings = ["checkpoint", "parameters", "to index", "to search", "on disk", "what it is"]
-    return table(headings, rows)
+    found = result("towers_speed")
+    index, query = (found[key]["seesay_peak_megabytes"] for key in ("index", "query"))
+    told = (
+        f"With all that a program needs besides, indexing with a ViT-B/32 of random weights took {index:,} MB at most, "
+        f"and a search {query:,} MB."
+    )
+    return dated(f"{table(headings, rows)}\n{told}", found, "python -m benchmarks.speed.towers")
 
 
 def tower_equality() -> str:

@@ -138,11 +138,13 @@ def say_time(seconds: float) -> str:
     """A time as one says it.
 
     Example:
-        >>> [say_time(seconds) for seconds in (3, 200, 9000)]
-        ['3 seconds', '3 minutes', '2.5 hours']
+        >>> [say_time(seconds) for seconds in (0.4, 3, 200, 9000)]
+        ['1 second', '3 seconds', '3 minutes', '2.5 hours']
     """
+    if seconds < 1.5:
+        return "1 second"
     if seconds < 90:
-        return f"{max(1, round(seconds))} seconds"
+        return f"{round(seconds)} seconds"
     return f"{round(seconds / 60)} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
