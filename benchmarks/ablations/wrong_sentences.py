@@ -3,10 +3,13 @@
 All weights are put together as they ship: `vse` beside them, corrected for hubness, both chosen anew (`seesay tune
 --only vectors`). Photos are known by their stored vectors, so that only sentences take time.
 
+`A+B` is the mean of two weights. Rows of the record under other names stay.
+
     SEESAY_DATA=… python -m benchmarks.ablations.wrong_sentences "as shipped"=eye "without wrong sentences"=FOLDER …
 """
 
 import argparse
+import json
 from typing import Any
 
 import numpy as np
@@ -40,14 +43,23 @@ def main() -> None:
     seen = [_see(beside, dev) for dev in devs]
     read = [_read(beside, dev.sentences) for dev in devs]
     bank = vectors.draw_bank([read_split(name, "train") for name in COLLECTIONS])
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = json.loads(arguments.output.read_text())["models"] if arguments.output.is_file() else {}
     for given in arguments.weights:
         name, _, weights = given.partition("=")
-        model = load(weights)
-        assert isinstance(model, EyeEar)
-        found[name] = _measure(vectors.alone(model, beside.feature_spec), beside, devs, seen, read, bank)
+        found[name] = _measure(_mean(weights.split("+"), beside), beside, devs, seen, read, bank)
         print(name, found[name], flush=True)
-    record(arguments, ("seesay", "torch"), models=found)
+        record(arguments, ("seesay", "torch"), models=found)
+
+
+def _mean(names: list[str], beside: Matcher) -> EyeEar:
+    """An eye alone, or the mean of several of one shape."""
+    models = [load(name) for name in names]
+    first, *others = (vectors.alone(model, beside.feature_spec) for model in models if isinstance(model, EyeEar))
+    with torch.no_grad():
+        for place, other in enumerate(others, start=2):
+            for own, more in zip(first.parameters(), other.parameters(), strict=True):
+                own.lerp_(more, 1 / place)
+    return first
 
 
 @torch.inference_mode()
