@@ -43,12 +43,12 @@ def main() -> None:
     seen = [_see(beside, dev) for dev in devs]
     read = [_read(beside, dev.sentences) for dev in devs]
     bank = vectors.draw_bank([read_split(name, "train") for name in COLLECTIONS])
-    found: dict[str, Any] = json.loads(arguments.output.read_text())["models"] if arguments.output.is_file() else {}
     for given in arguments.weights:
         name, _, weights = given.partition("=")
-        found[name] = _measure(_mean(weights.split("+"), beside), beside, devs, seen, read, bank)
-        print(name, found[name], flush=True)
-        record(arguments, ("seesay", "torch"), models=found)
+        found = _measure(_mean(weights.split("+"), beside), beside, devs, seen, read, bank)
+        print(name, found, flush=True)
+        earlier = json.loads(arguments.output.read_text())["models"] if arguments.output.is_file() else {}
+        record(arguments, ("seesay", "torch"), models={**earlier, name: found})
 
 
 def _mean(names: list[str], beside: Matcher) -> EyeEar:

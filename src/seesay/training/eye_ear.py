@@ -244,5 +244,5 @@ class _Mean(nn.Module):
         return feature_map.mean((2, 3))
 
 
-def _in_order_of_ranks(rows: Indices, world: int) -> Tensor:
+def _in_order_of_ranks(rows: NDArray[Any], world: int) -> Tensor:
     return torch.from_numpy(np.concatenate([rows[part::world] for part in range(world)]))
