@@ -1,43 +1,18 @@
 """Two-way trials: a caption, and the same one with a colour, number, thing or action that the photo does not show.
 
 Whoever searches for a red shirt wants it red. Recall hardly notices, as captions say much else; here nothing else
-differs. A word is replaced by another of its group that none of the photo's captions has, so that the wrong sentence is
-wrong as far as anybody said.
+differs. How a sentence is made wrong: `seesay.data.replacing`.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from seesay.data.collection import Collection, Item
+from seesay.data.replacing import GROUPS as GROUPS
+from seesay.data.replacing import replacements
 from seesay.text.tokens import tokenize
 
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "colour": ("red blue green yellow black white brown orange pink purple gray",),
-    "count": ("two three four five six",),
-    "object": (
-        "dog cat horse bird cow sheep elephant",
-        "dogs cats horses birds cows sheep elephants",
-        "car bus truck bicycle motorcycle boat train",
-        "ball frisbee hat umbrella guitar camera phone book",
-        "beach street forest kitchen stadium mountain desert",
-    ),
-    "action": (
-        "running jumping swimming sitting sleeping eating climbing dancing",
-        "runs jumps swims sits sleeps eats climbs dances",
-    ),
-}
-"""Kind → groups of words any two of which exclude each other, roughly."""
-_ALIKE = (
-    {"gray", "grey", "silver", "white"}, {"purple", "pink", "violet"}, {"orange", "red", "yellow"},
-    {"brown", "tan", "orange"}, {"bicycle", "bike", "motorcycle", "motorbike"}, {"truck", "car", "van", "vehicle"},
-    {"dog", "dogs", "puppy", "puppies"}, {"cat", "cats", "kitten"}, {"hat", "cap", "helmet"},
-    {"phone", "cellphone", "camera"}, {"street", "road", "city"}, {"forest", "trees", "woods"},
-    {"mountain", "hill", "cliff", "mountains"}, {"running", "runs", "run", "jumping", "jumps", "leaping", "leaps"},
-    {"sitting", "sits", "seated", "sit"}, {"climbing", "climbs", "climb", "climber"},
-)  # fmt: skip
-"""Words that people use for the same thing: none of them takes the place of another, or is taken for absent."""
 N_OF_A_KIND = 100
 
 
@@ -83,20 +58,10 @@ def draw_trials(collection: Collection, n: int = N_OF_A_KIND, seed: int = 0) -> 
 
 
 def _trial(place: int, item: Item, kind: str, rng: np.random.Generator) -> Trial | None:
-    said = {word for sentence in item.sentences for word in tokenize(sentence)}
-    said = said.union(*(alike for alike in _ALIKE if said & alike))
-    ways: list[tuple[list[str], int, Sequence[str]]] = []
-    for sentence in item.sentences:
-        tokens = tokenize(sentence)
-        for at, token in enumerate(tokens):
-            for group in GROUPS[kind]:
-                words = group.split()
-                others = [word for word in words if word not in said]
-                # A sentence with two of a group, a black dog on a white sofa, says too little about which is meant.
-                if token in words and others and sum(other in words for other in tokens) == 1:
-                    ways.append((tokens, at, others))
+    ways = list(replacements(item.sentences, GROUPS[kind]))
     if not ways:
         return None
-    tokens, at, chosen = ways[int(rng.integers(len(ways)))]
-    wrong = [*tokens[:at], chosen[int(rng.integers(len(chosen)))], *tokens[at + 1 :]]
+    way = ways[int(rng.integers(len(ways)))]
+    tokens = tokenize(item.sentences[way.sentence])
+    wrong = [*tokens[: way.at], way.others[int(rng.integers(len(way.others)))], *tokens[way.at + 1 :]]
     return Trial(place, kind, " ".join(tokens), " ".join(wrong))

@@ -33,6 +33,7 @@ class EyeEarConfig:
         ear_rate: The rate of the ear, as a share of the recipe's.
         ear_in_half: Whether the ear computes in bfloat16 while it learns, which takes two thirds of the time.
         n_captions: Sentences of a photo in a batch.
+        n_wrong: Sentences that are made of each of them by replacing a word so that it does not fit, at most.
         classes: Weight of keeping ImageNet's classes, by the cross-entropy with the network as it started.
         classes_share: Share of a batch's photos that are asked for their classes.
         mirrors: Whether every other photo of a batch is mirrored, and left and right in its captions changed over.
@@ -69,6 +70,7 @@ class EyeEarConfig:
     ear_rate: float = 0.1
     ear_in_half: bool = False
     n_captions: int = 2
+    n_wrong: int = 0
     classes: float = 0.1
     classes_share: float = 0.25
     mirrors: bool = False
@@ -96,6 +98,7 @@ class EyeEarConfig:
                 "classes",
                 "classes_share",
                 "more_photos",
+                "n_wrong",
                 "keep_subwords",
                 "beside_dim",
             ),

@@ -1,8 +1,9 @@
 """The eye and the ear learn together: the contrastive task, and what keeps ImageNet's classes.
 
 A batch is photos of one collection, each with a few of its captions, drawn anew in every epoch. The loss is the
-symmetric softmax over the batch with a learned temperature. For some photos of the batch the network as it started is
-asked for its ImageNet classes, and the learning one has to keep saying the same.
+symmetric softmax over the batch with a learned temperature; wrong sentences about a photo may stand beside the right
+ones. For some photos of the batch the network as it started is asked for its ImageNet classes, and the learning one has
+to keep saying the same.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seesay.data.examples import Examples, Indices
@@ -28,6 +30,7 @@ from seesay.training.distributed import spread_over_processes
 from seesay.training.eye.refitting import refit_classifier, spread_evenly
 from seesay.training.eye.shrinking import shrink
 from seesay.training.eye.views import View, draw_view, mirror_words
+from seesay.training.eye.wrong import WrongSentences
 from seesay.training.losses import batch_softmax
 from seesay.training.ranking import RankingTask, gather_rows
 from seesay.training.recipe import Recipe
@@ -40,16 +43,23 @@ N_FOR_CLASSES = 1500
 """Photos by which the ImageNet classifier is refitted."""
 N_FOR_HUBNESS = 500
 """Photos by which hubness is measured."""
+UNCOUNTED = -100.0
+"""A score that takes no part: far below any cosine."""
 
 
 @dataclass(frozen=True)
 class PhotoBatch:
-    """A whole batch: which source, which of its photos, and sentences with the place of their photo in the batch."""
+    """A whole batch: which source, which of its photos, and sentences with the place of their photo in the batch.
+
+    Attributes:
+        wrong: Which sentences do not fit the photo that they were made for; of others nobody knows.
+    """
 
     source: int
     images: Indices
     texts: list[str]
     owners: Indices
+    wrong: NDArray[np.bool_]
     view: View
 
 
@@ -61,6 +71,8 @@ class EyeEarTask(RankingTask, MoreDev):
         require_images(sources, recipe, "an eye")
         super().__init__(model, sources, dev, recipe)
         self.eye = model
+        captions = (text for source in sources for text in source.sentences) if model.config.n_wrong else ()
+        self._wrong = WrongSentences(captions)
         self._photo_batches = lru_cache(maxsize=2)(self._make_batches)
         # Made before the first step: building a network draws random numbers, which a resumed run would draw again.
         self._start = nn.Sequential() if model.config.on_vectors else _start_network(model)
@@ -88,13 +100,21 @@ class EyeEarTask(RankingTask, MoreDev):
         view = draw_view(rng, len(photos), mirrors=config.mirrors, smallest=config.smallest_view)
         texts: list[str] = []
         owners: list[int] = []
+        said_of: list[tuple[Sequence[str], list[int]]] = []
         for owner, photo in enumerate(photos):
-            sentences = items[photo].sentences
-            n = min(config.n_captions, len(sentences))
-            chosen = [sentences[place] for place in rng.choice(len(sentences), n, replace=False)]
-            texts += map(mirror_words, chosen) if view.mirrored[owner] else chosen
+            said = items[photo].sentences
+            n = min(config.n_captions, len(said))
+            chosen = rng.choice(len(said), n, replace=False).tolist()
+            sentences = list(map(mirror_words, said)) if view.mirrored[owner] else said
+            texts += [sentences[place] for place in chosen]
             owners += [owner] * n
-        return PhotoBatch(place, photos, texts, np.array(owners), view)
+            said_of.append((sentences, chosen))
+        n_right = len(texts)
+        for owner, (sentences, chosen) in enumerate(said_of if config.n_wrong else ()):
+            wrong = self._wrong.draw(sentences, chosen, config.n_wrong, rng)
+            texts += wrong
+            owners += [owner] * len(wrong)
+        return PhotoBatch(place, photos, texts, np.array(owners), np.arange(len(texts)) >= n_right, view)
 
     def loss(self, batch: PhotoBatch, rank: int, world: int) -> Loss:  # type: ignore[override]
         own_photos = slice(rank, None, world)
@@ -127,9 +147,13 @@ class EyeEarTask(RankingTask, MoreDev):
         """
         texts = self.eye.encode_texts(batch.texts[rank::world])
         images, texts = (gather_rows(side, rank, world) for side in (images, texts))
-        photo_of_row, owner_of_row = (_in_order_of_ranks(rows, world) for rows in (photos, batch.owners))
+        photo_of_row, owner_of_row, wrong = (
+            _in_order_of_ranks(rows, world) for rows in (photos, batch.owners, batch.wrong)
+        )
+        own = photo_of_row.unsqueeze(1) == owner_of_row
+        scores = (images @ texts.T).masked_fill(wrong & ~own, UNCOUNTED)
         temperature = self.eye.log_temperature.exp().clamp(min=LOWEST_TEMPERATURE)
-        loss = batch_softmax(images @ texts.T, photo_of_row.unsqueeze(1) == owner_of_row, temperature)
+        loss = batch_softmax(scores, own & ~wrong, temperature)
         return loss, {"ranking": float(loss.detach()), "temperature": float(temperature.detach())}
 
     def _class_loss(self, lower: Tensor, pooled: Tensor) -> Tensor:
@@ -220,5 +244,5 @@ class _Mean(nn.Module):
         return feature_map.mean((2, 3))
 
 
-def _in_order_of_ranks(rows: Indices, world: int) -> Tensor:
+def _in_order_of_ranks(rows: NDArray[Any], world: int) -> Tensor:
     return torch.from_numpy(np.concatenate([rows[part::world] for part in range(world)]))

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,48 @@ def test_sentences_are_compared_with_more_photos_of_their_collection(recipe: dic
     without = prepared(recipe, "config.more_photos=0", "config.image_dropout=0", "config.text_dropout=0")
     assert len(without.more_photos(batch)) == 0
     assert with_more > 0
+
+
+def test_wrong_sentences_come_after_the_captions_of_a_batch(recipe: dict[str, Any]) -> None:
+    plain, taught = prepared(recipe), prepared(recipe, "config.n_wrong=1")
+    batch, without = taught.batch(0, 0), plain.batch(0, 0)
+    n = len(without.texts)
+    assert not without.wrong.any()
+    assert batch.texts[:n] == without.texts
+    assert batch.wrong.tolist() == [False] * n + [True] * (len(batch.texts) - n)
+    assert len(batch.texts) > n
+    items = taught.sources[0].collection.items
+    for place in range(n, len(batch.texts)):
+        assert batch.texts[place] not in items[batch.images[batch.owners[place]]].sentences
+    assert taught.batch(0, 0).texts == batch.texts
+
+
+def test_a_wrong_sentence_counts_for_its_own_photo_alone(recipe: dict[str, Any]) -> None:
+    task = prepared(recipe, "config.image_dropout=0", "config.text_dropout=0")
+    task.eye.eval()
+    batch = task.batch(0, 0)
+    assert task.sources[0].table is not None
+    images = task.eye.embed_images(task.sources[0].table.rows(batch.images.tolist()).pooled)
+
+    def loss(texts: list[str], owners: list[int]) -> float:
+        more = replace(
+            batch,
+            texts=[*batch.texts, *texts],
+            owners=np.array([*batch.owners, *owners]),
+            wrong=np.array([False] * len(batch.texts) + [True] * len(texts)),
+        )
+        return float(task.rank(more, images, np.arange(len(batch.images)), 0, 1)[0])
+
+    temperature = task.eye.temperature
+    wrong = batch.texts[batch.owners.tolist().index(2)]  # as hard to refuse as can be
+    with torch.no_grad():
+        scores = images @ task.eye.encode_texts([*batch.texts, wrong]).T / temperature
+        own = torch.from_numpy(batch.owners == 2)
+        others = torch.cat([scores[2, :-1][~own], scores[2, -1:]]).logsumexp(0)
+        before = torch.nn.functional.softplus(scores[2, :-1][~own].logsumexp(0) - scores[2, :-1][own]).mean()
+        after = torch.nn.functional.softplus(others - scores[2, :-1][own]).mean()
+        added = loss([wrong], [2]) - loss([], [])
+    assert added == pytest.approx(float(after - before) / len(images) / 2, rel=1e-3)
 
 
 def test_the_run_leaves_an_eye_that_others_see_through_as_before(recipe: dict[str, Any], tmp_path: Path) -> None:
