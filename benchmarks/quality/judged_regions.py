@@ -26,6 +26,7 @@ import argparse
 import csv
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from seesay.drawing.sheets import Cell, draw_sheet, save_picture
 from seesay.errors import SeesayError
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
+from seesay.metrics.bootstrap import estimate
 from seesay.models.hmlstm import HMLSTM
 from seesay.models.pretrained import load
 from seesay.scoring import choose_regions
@@ -149,18 +151,22 @@ def judge(rows: Sequence[dict[str, str]], text: str) -> list[dict[str, str]]:
 
 
 def count(verdicts: Sequence[str]) -> dict[str, Any]:
-    """How many verdicts of each kind, with the share that is right and the share that is at least half right.
+    """How many verdicts of each kind, and the shares that are right and at least half right, in percent.
 
     Example:
-        >>> count(["right", "half", "wrong", "wrong"])
-        {'right': 1, 'half': 1, 'wrong': 2, 'not judged': 0, 'percent_right': 25.0, 'percent_right_or_half': 50.0}
+        >>> found = count(["right", "half", "wrong", "wrong"])
+        >>> found["half"], found["percent_right"]["mean"], found["percent_right_or_half"]["mean"]
+        (1, 25.0, 50.0)
     """
     found = Counter(verdict or "not judged" for verdict in verdicts)
-    judged = sum(found[verdict] for verdict in VERDICTS) or 1
+    judged = [verdict for verdict in verdicts if verdict]
+    shares = {"percent_right": ("right",), "percent_right_or_half": ("right", "half")}
     return {
         **{verdict: found[verdict] for verdict in (*VERDICTS, "not judged")},
-        "percent_right": round(100 * found["right"] / judged, 1),
-        "percent_right_or_half": round(100 * (found["right"] + found["half"]) / judged, 1),
+        **{
+            name: asdict(estimate(np.array([100.0 * (one in good) for one in judged]), np.arange(len(judged))))
+            for name, good in shares.items()
+        },
     }
 
 
