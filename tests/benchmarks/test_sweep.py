@@ -20,7 +20,10 @@ FILES = sorted((program.ROOT / "benchmarks/ablations").glob("*.toml"))
 
 def test_there_is_a_file_for_each_recorded_sweep() -> None:
     results = {Sweep.read(path).result for path in FILES}
-    assert results == {"alignment_ablations", "attention_ablations", "hmlstm_ablations", "region_captions", "wirings"}
+    assert results == {
+        "alignment_ablations", "alignment_paper", "attention_ablations", "caption_words", "hmlstm_ablations",
+        "region_captions", "wirings", "wirings_seeds", "wirings_sgd",
+    }  # fmt: skip
     assert all((program.ROOT / f"benchmarks/results/{name}.json").is_file() for name in results)
 
 
@@ -102,6 +105,7 @@ def test_a_variant_with_seeds_gives_mean_and_range_and_one_may_diverge(
     assert figures["low"] <= figures["mean"] <= figures["high"]
     assert sorted(figures["each"]) == [figures["low"], figures["high"]]
     assert "dev" not in diverged
+    assert diverged["finished"] == 0
     assert diverged["diverged"] == ["the loss became inf in epoch 1"]
     with pytest.raises(DivergedError):
         program.run(sweep, [Variant("too fast", too_fast)], tmp_path / "again", [], None)
