@@ -199,6 +199,8 @@ def run(
                 row[measure.name] = spread(each) if variant.seeds else each[0]
         if variant.seeds:
             row["seeds"] = list(variant.seeds)
+        if variant.may_diverge:
+            row["finished"] = len(found) / max(1, len(variant.seeds))
         if variant.published:
             row["published"] = dict(printed[variant.published])
         if found:
