@@ -21,8 +21,8 @@ FILES = sorted((program.ROOT / "benchmarks/ablations").glob("*.toml"))
 def test_there_is_a_file_for_each_recorded_sweep() -> None:
     results = {Sweep.read(path).result for path in FILES}
     assert results == {
-        "alignment_ablations", "attention_ablations", "hmlstm_ablations", "region_captions", "wirings",
-        "wirings_sgd",
+        "alignment_ablations", "attention_ablations", "hmlstm_ablations", "region_captions",
+        "wirings", "wirings_sgd",
     }  # fmt: skip
     assert all((program.ROOT / f"benchmarks/results/{name}.json").is_file() for name in results)
 
