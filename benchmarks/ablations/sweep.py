@@ -10,11 +10,15 @@ left. Dev chooses; test is measured where the paper prints it.
 Of a variant `group` says to which part of the sweep it belongs, and `published` which method of the paper it is. A
 measure may be of some `groups` only. `[together]` adds up the standardised scores of a group's variants on a split, as
 papers do whose ensembles have no weights.
+
+With `seeds` a variant is trained once for each, and a figure is its mean, lowest and highest over them. A variant that
+`may_diverge` is one whose point is whether it can be trained: its row then says that the loss was not finite.
 """
 
 import argparse
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +34,8 @@ from seesay.evaluation.replication.papers import rows as published_rows
 from seesay.evaluation.tasks import Request, find_task
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Weights
-from seesay.training.recipe import read_recipe
+from seesay.training.events import DivergedError
+from seesay.training.recipe import Recipe, read_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,12 +73,19 @@ class Measure:
 
 @dataclass(frozen=True)
 class Variant:
-    """A run: its name, what it changes, the part of the sweep that it belongs to, and what the paper calls it."""
+    """A run: its name, what it changes, the part of the sweep that it belongs to, and what the paper calls it.
+
+    Attributes:
+        seeds: Each is trained; where there is none, the recipe's own.
+        may_diverge: A loss that is not finite is a result.
+    """
 
     name: str
     set: tuple[str, ...] = ()
     group: str = ""
     published: str = ""
+    seeds: tuple[int, ...] = ()
+    may_diverge: bool = False
 
     @property
     def folder(self) -> str:
@@ -164,23 +176,71 @@ def run(
     if sweep.published:
         rows_of = published_rows(sweep.published["task"], sweep.published["data"], ablations=True)
         printed = {row.method: row.printed for row in rows_of if row.ablation}
-    trained: dict[str, Weights] = {}
+    trained: dict[str, Weights | str] = {}
     rows: list[dict[str, Any]] = []
     for variant in variants:
-        recipe = read_recipe(ROOT / f"recipes/{sweep.recipe}.toml", [*sweep.set, *variant.set, *overrides])
-        mark = recipe.fingerprint()
-        weights = trained[mark] = trained.get(mark) or train(recipe, runs / variant.folder)
         row: dict[str, Any] = {"variant": variant.name, "group": variant.group, "changes": list(variant.set)}
+        found: list[Weights] = []
+        for seed in variant.seeds or (None,):
+            by_seed = [] if seed is None else [f"seed={seed}"]
+            recipe = read_recipe(
+                ROOT / f"recipes/{sweep.recipe}.toml", [*sweep.set, *variant.set, *overrides, *by_seed]
+            )
+            folder = runs / (variant.folder if seed is None else f"{variant.folder}-{seed}")
+            mark = recipe.fingerprint()
+            got = trained[mark] = trained.get(mark) or _try(recipe, folder, variant)
+            if isinstance(got, str):
+                row.setdefault("diverged", []).append(got)
+            else:
+                found.append(got)
         for measure in sweep.measures:
-            if not measure.groups or variant.group in measure.groups:
-                row[measure.name] = measure.of(weights, collection)
+            if found and (not measure.groups or variant.group in measure.groups):
+                each = [measure.of(weights, collection) for weights in found]
+                row[measure.name] = spread(each) if variant.seeds else each[0]
+        if variant.seeds:
+            row["seeds"] = list(variant.seeds)
+        if variant.may_diverge:
+            row["finished"] = len(found) / max(1, len(variant.seeds))
         if variant.published:
             row["published"] = dict(printed[variant.published])
-        rows.append({**row, "epoch": weights.about.get("epochs"), "weights": str(weights.folder)})
+        if found:
+            row |= {"epoch": found[0].about.get("epochs"), "weights": str(found[0].folder)}
+        rows.append(row)
         print(variant.name, {key: value for key, value in row.items() if key not in ("variant", "changes")}, flush=True)
     if sweep.together and any(row["group"] == sweep.together["group"] for row in rows):
         rows.append(add_up(sweep.together, rows, collection, keep))
     return [{key: value for key, value in row.items() if key != "weights"} for row in rows]
+
+
+def _try(recipe: Recipe, folder: Path, variant: Variant) -> Weights | str:
+    """The weights of a run, or why there are none of one that may diverge."""
+    try:
+        return train(recipe, folder)
+    except DivergedError as error:
+        if not variant.may_diverge:
+            raise
+        return error.what.partition(";")[0]
+
+
+def spread(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The figures of several seeds as one table: of every number its mean, lowest and highest, and all of them.
+
+    Example:
+        >>> spread([{"bleu4": 0.25, "by": "beam 3"}, {"bleu4": 0.75, "by": "beam 3"}])
+        {'bleu4': {'mean': 0.5, 'low': 0.25, 'high': 0.75, 'each': [0.25, 0.75]}, 'by': 'beam 3'}
+    """
+    table: dict[str, Any] = {}
+    for key, value in each[0].items():
+        values = [row[key] for row in each]
+        if isinstance(value, Mapping):
+            table[key] = spread(values)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            table[key] = {
+                "mean": round(sum(values) / len(values), 6), "low": min(values), "high": max(values), "each": values,
+            }  # fmt: skip
+        else:
+            table[key] = value
+    return table
 
 
 def add_up(

@@ -7,9 +7,12 @@ import pytest
 
 from benchmarks.ablations import sweep as program
 from benchmarks.ablations.sweep import Measure, Sweep, Variant, choose_variants
+from benchmarks.runs import train as train_for_real
 from seesay.errors import SeesayError
 from seesay.evaluation.replication.papers import rows as published_rows
 from seesay.evaluation.tasks import TASKS
+from seesay.models.base import Weights
+from seesay.training.events import DivergedError
 from seesay.training.recipe import Recipe, read_recipe
 
 FILES = sorted((program.ROOT / "benchmarks/ablations").glob("*.toml"))
@@ -17,7 +20,10 @@ FILES = sorted((program.ROOT / "benchmarks/ablations").glob("*.toml"))
 
 def test_there_is_a_file_for_each_recorded_sweep() -> None:
     results = {Sweep.read(path).result for path in FILES}
-    assert results == {"alignment_ablations", "attention_ablations", "hmlstm_ablations", "region_captions", "wirings"}
+    assert results == {
+        "alignment_ablations", "attention_ablations", "hmlstm_ablations", "region_captions",
+        "wirings", "wirings_sgd",
+    }  # fmt: skip
     assert all((program.ROOT / f"benchmarks/results/{name}.json").is_file() for name in results)
 
 
@@ -65,6 +71,44 @@ def test_a_run_trains_each_recipe_once_and_measures_what_its_group_asks_for(
     assert ["mean" in row for row in rows] == [True, False, True, False]
     assert rows[3]["test"].keys() == {"i2t", "t2i", "sum"}
     assert rows[2]["changes"] == ["config.dim=8"]
+
+
+def test_a_variant_with_seeds_gives_mean_and_range_and_one_may_diverge(
+    colours_recipe: dict[str, Any],
+    colours: Path,
+    in_colours_cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes/colours.toml").write_text(Recipe.from_dict(colours_recipe).to_toml())
+    monkeypatch.setattr(program, "ROOT", tmp_path)
+    too_fast = ("optimiser.name=sgd",)
+
+    def train(recipe: Recipe, folder: Path) -> Weights:
+        if recipe.optimiser.name == "sgd":
+            raise DivergedError("the loss became inf in epoch 1; the last good state is kept")
+        return train_for_real(recipe, folder)
+
+    monkeypatch.setattr(program, "train", train)
+    sweep = Sweep(
+        recipe="colours",
+        result="toy",
+        data=str(colours),
+        set=("stop.epochs=1",),
+        measures=(Measure("dev", "retrieval", "dev"),),
+        variants=(Variant("base", seeds=(1, 2)), Variant("too fast", too_fast, may_diverge=True)),
+    )
+    base, diverged = program.run(sweep, list(sweep.variants), tmp_path / "runs", [], None)
+    figures = base["dev"]["sum"]
+    assert base["seeds"] == [1, 2]
+    assert figures["low"] <= figures["mean"] <= figures["high"]
+    assert sorted(figures["each"]) == [figures["low"], figures["high"]]
+    assert "dev" not in diverged
+    assert diverged["finished"] == 0
+    assert diverged["diverged"] == ["the loss became inf in epoch 1"]
+    with pytest.raises(DivergedError):
+        program.run(sweep, [Variant("too fast", too_fast)], tmp_path / "again", [], None)
 
 
 def test_unknown_variants_and_keys_are_named(tmp_path: Path) -> None:

@@ -186,3 +186,21 @@ def test_only_weights_that_describe_regions_are_taken(colours_run: Path) -> None
 def test_impossible_shapes_are_refused(key: str, value: Any) -> None:
     with pytest.raises(SeesayError, match=f"config.{key} is {value!r}"):
         DVSACaptionsConfig(**{key: value})
+
+
+def test_known_words_start_as_large_as_random_ones_and_fixed_ones_learn_nothing(
+    vocabulary: Vocabulary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEESAY_CACHE", str(tmp_path))
+    file = tmp_path / "vectors.txt"
+    file.write_text("dog 3 4 0 0 0\nsnow 0 5 0 0 0\n")
+    for fixed in (False, True):
+        config = DVSACaptionsConfig(embedding=5, hidden=7, image_dim=3, word_vectors=str(file), fixed_words=fixed)
+        model = DVSACaptions(config, vocabulary, FeatureSpec("efficientnet-lite0", 64))
+        model.initialise(0)
+        dog, snow = (model.word_vectors()[vocabulary.encode([word])[0]] for word in ("dog", "snow"))
+        assert float(torch.cosine_similarity(dog, snow, dim=0)) == pytest.approx(0.8, abs=1e-5)
+        assert float(model.word_vectors().std()) == pytest.approx(0.1)
+        assert model.embedding.weight.requires_grad is not fixed
+    with pytest.raises(SeesayError, match="there are no word_vectors"):
+        DVSACaptionsConfig(fixed_words=True)

@@ -251,6 +251,7 @@ class TestConfiguration:
             ({"region_dropout": 1.0}, "config.region_dropout is 1.0"),
             ({"fixed_words": True, "word_vectors": ""}, "there are no word_vectors"),
             ({"regions": "everywhere"}, "no region scheme 'everywhere'"),
+            ({"regions": "whole", "parts_only": True}, "config.regions has no parts"),
         ],
     )
     def test_what_cannot_be_is_refused_by_name(self, config: dict[str, Any], message: str) -> None:

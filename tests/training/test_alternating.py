@@ -107,6 +107,12 @@ class TestRounds:
         assert (task.model.matched_confidence == 0).all()
         assert set(task.loss(batches[0], 0, 1).logs) == {"loss"}
 
+    def test_with_parts_only_no_phrase_takes_the_whole_image(self) -> None:
+        for parts_only in (False, True):
+            task = make_task(parts_only=parts_only)
+            task.match()
+            assert bool((task.model.matched_region == 0).any()) is not parts_only
+
     def test_correspondences_are_looked_for_at_the_beginning_of_every_round_only(self) -> None:
         task = make_task()
         assert [task.begins_round(epoch) for epoch in range(6)] == [False, True, False, True, False, True]

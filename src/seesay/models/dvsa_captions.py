@@ -8,7 +8,7 @@ It learns from whole images with their sentences and, where a recipe wants it, f
 alignment model assigned to them (`seesay.training.snippets`). The supplement's tricks are choices: an LSTM in place of
 the RNN (`cell`), biases b_o that start at the logarithms of the words' frequencies (`frequency_bias`), the full frame
 beside the region (`context`); RMSProp and clipping every element of a gradient are the recipe's. Word vectors are
-learned from random ones.
+learned from random ones, or from known ones (`word_vectors`), which may stay as they are (`fixed_words`).
 
 Where we depart from the paper. b_v is added to the first word's vector, from where W_hx takes it, so that any cell will
 do; `glances = "every"` adds it to all words. A whole image is its own full frame, and with nothing but that to learn
@@ -55,6 +55,8 @@ class DVSACaptionsConfig:
         hide_context: Share of the images whose full frame training hides.
         frequency_bias: Start the biases of the softmax at the logarithms of the words' frequencies.
         shared: Let the softmax read words off their vectors, through one learned map.
+        word_vectors: What word vectors start from: a name or file for `seesay.text.vectors`, or nothing for random.
+        fixed_words: Leave them as they are.
         image_dim: Of a region's vector.
         dropout: On word vectors and states.
         image_dropout: On the vectors of regions and frames.
@@ -68,6 +70,8 @@ class DVSACaptionsConfig:
     hide_context: float = 0.5
     frequency_bias: bool = True
     shared: bool = False
+    word_vectors: str = ""
+    fixed_words: bool = False
     image_dim: int = 1280
     dropout: float = 0.0
     image_dropout: float = 0.0
@@ -79,6 +83,8 @@ class DVSACaptionsConfig:
             counts=("embedding", "hidden", "image_dim"),
             shares=("hide_context", "dropout", "image_dropout"),
         )
+        if self.fixed_words and not self.word_vectors:
+            raise SeesayError("config.fixed_words is true and there are no word_vectors", allowed="one or the other")
 
 
 @register_model("dvsa-captions")
@@ -112,9 +118,13 @@ class DVSACaptions(Captioner):
         self.b_o = nn.Parameter(torch.zeros(n_words))
         self.dropout = nn.Dropout(config.dropout)
         self.image_dropout = nn.Dropout(config.image_dropout)
+        self.embedding.requires_grad_(not config.fixed_words)
 
     def initialise(self, seed: int) -> None:
         nn.init.normal_(self.embedding.weight, std=_WORD)
+        if self.config.word_vectors:
+            self.start_words(self.embedding, self.config.word_vectors, seed)
+            self.embedding.weight.data *= _WORD / self.embedding.weight.data.std()  # as large as random ones
         W_hx, W_hh = (self.recurrence.get_parameter(f"weight_{part}_l0") for part in ("ih", "hh"))
         nn.init.normal_(W_hx, std=0.5 / (_WORD * math.sqrt(self.config.embedding)))  # h moves by about a half
         for gate in W_hh.data.chunk(len(W_hh) // self.config.hidden):

@@ -72,6 +72,7 @@ class HMLSTMConfig:
         round_epochs: Epochs between two searches for correspondences.
         match: How a phrase chooses its region: by the `cosine`, as the paper does, or by how well the region fits where
             the image is warm for the phrase (`heat`, see `seesay.grounding.heat.box_overlaps`).
+        parts_only: Phrases choose among the regions other than the whole image, while the model learns.
         phrase_weight: Of the loss over phrases and regions, beside that over sentences and images.
         bag_score: What a sentence's phrases, each with its best region, count for beside the sentence as a whole.
         bag_weight: Of the loss over sentences and images that have these phrases and regions alone to tell them by.
@@ -94,6 +95,7 @@ class HMLSTMConfig:
     coarse_epochs: int = 6
     round_epochs: int = 2
     match: str = "cosine"
+    parts_only: bool = False
     phrase_weight: float = 1.0
     bag_score: float = 0.0
     bag_weight: float = 0.0
@@ -109,7 +111,8 @@ class HMLSTMConfig:
         )
         if self.fixed_words and not self.word_vectors:
             raise SeesayError("config.fixed_words is true and there are no word_vectors", allowed="one or the other")
-        fixed_regions(self.regions)
+        if len(fixed_regions(self.regions)) == 1 and self.parts_only:
+            raise SeesayError("config.parts_only is true, config.regions has no parts", allowed="windows-N, grid-RxC")
 
 
 @register_model("hmlstm")

@@ -89,7 +89,8 @@ class AlternatingTask(RankingTask):
         """Give every noun phrase of the training sentences its best region and the confidence in it (section 3.3)."""
         for source, first, maps in zip(self.sources, self._first, self._maps, strict=True):
             if source.table is not None:
-                region, confidence = find_correspondences(self.model, source, maps)
+                parts_only = self.model.config.parts_only
+                region, confidence = find_correspondences(self.model, source, maps, parts_only=parts_only)
                 self._buffer(_REGION)[first[0] : first[-1]] = region.to(torch.int16)
                 self._buffer(_CONFIDENCE)[first[0] : first[-1]] = confidence
 

@@ -41,3 +41,7 @@ class Result:
 
 class TrainingInterruptedError(SeesayError):
     """Training was asked to stop, and has saved where it stands."""
+
+
+class DivergedError(SeesayError):
+    """The loss, the gradient or the dev figure is not finite: nothing is learned from here on."""

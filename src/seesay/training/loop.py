@@ -30,7 +30,7 @@ from seesay.training.checkpoint import (
     seed_everything,
 )
 from seesay.training.distributed import copy_from_first, gather_json, process_group, sum_gradients
-from seesay.training.events import Event, EventKind, Result, TrainingInterruptedError
+from seesay.training.events import DivergedError, Event, EventKind, Result, TrainingInterruptedError
 from seesay.training.optimisation import WeightAverage, build_optimiser, clip_gradients, rate_at
 from seesay.training.recipe import Recipe
 from seesay.training.run_log import RunLog
@@ -65,7 +65,8 @@ def train(
 
     Raises:
         TrainingInterruptedError: SIGINT or SIGTERM came; the state after the current step is saved.
-        SeesayError: The loss or the gradient is not finite, the checkpoint does not fit, or the folder is in use.
+        DivergedError: The loss, the gradient or the dev figure is not finite.
+        SeesayError: The checkpoint does not fit, or the folder is in use.
     """
     recipe = Recipe.from_dict(recipe.to_dict())  # one put together in Python has not been checked yet
     with process_group() as (rank, world), RunLog(run_dir, is_open=rank == 0) as log, stop_signals() as signals:
@@ -204,7 +205,7 @@ class _Run:
                 raise SeesayError(f"stop.metric is '{stop.metric}', which evaluation does not give", allowed=figures)
             value, sign = figures[stop.metric], 1 if stop.mode == "max" else -1
             if math.isnan(value):
-                raise SeesayError(f"the dev figure '{stop.metric}' is not a number after step {now.step}")
+                raise DivergedError(f"the dev figure '{stop.metric}' is not a number after step {now.step}")
             is_best = stop.keep == "last" or not now.best or sign * value > sign * now.best[stop.metric]
             if is_best:
                 now.best, now.best_step, now.best_epoch, now.n_worse = figures, now.step, now.epoch, 0
@@ -269,7 +270,7 @@ class _Run:
     def _check_finite(self, what: str, value: float, rate: float) -> None:
         if not math.isfinite(value):
             now = self.progress
-            raise SeesayError(
+            raise DivergedError(
                 f"the {what} became {value} in epoch {now.epoch + 1}, batch {now.batch + 1} (step {now.step + 1}, "
                 f"rate {rate:.3g}); {self.checkpoint} still has the last good state",
                 hint="--set optimiser.rate with a lower rate, or --set optimiser.clip_norm=1.0",

@@ -2,7 +2,7 @@
 
 from seesay.catalogue.figures import measured_on
 from seesay.evaluation.replication.papers import rows as published_rows
-from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, swept, table
+from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, dated, measured, result, swept, table, typed
 
 
 def alignment() -> str:
@@ -83,7 +83,14 @@ def magnitudes() -> str:
             f"function words one of {function['mean']:.2f}. Rank correlation with the idf: "
             f"{row['spearman_idf']:.2f}.\n"
         )
-    return dated("\n".join(blocks).rstrip(), found, "python -m benchmarks.quality.magnitudes")
+        if regions := row.get("regions"):
+            blocks.append(
+                f"Regions of `{row['weights']}` are {regions['shortest']:.2f} to {regions['longest']:.2f} long. One "
+                f"around a thing that people marked is longer than another region of the photo in "
+                f"{regions['longer']['mean']:.1f} % of the cases, and larger in {regions['larger']['mean']:.1f} %.\n"
+            )
+    names = " ".join(typed(row["weights"]) for row in found["rows"])
+    return dated("\n".join(blocks).rstrip(), found, f"python -m benchmarks.quality.magnitudes --weights {names}")
 
 
 def alignment_scoring() -> str:

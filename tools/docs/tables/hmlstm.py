@@ -129,6 +129,27 @@ def correspondences_parts() -> str:
     return dated(table(header, rows) + f"\n{note}", found, command)
 
 
+def judged_regions() -> str:
+    """What a reader made of random correspondences."""
+    found = result("judged_regions")
+    titles = {"heat": "by heat", "cosine": "by cosine, as published", "random": "at random"}
+    rows: list[list[object]] = [
+        [
+            title,
+            *(found["rows"][rule][verdict] for verdict in ("right", "half", "wrong")),
+            _interval(found["rows"][rule]["percent_right"], " %"),
+            _interval(found["rows"][rule]["percent_right_or_half"], " %"),
+        ]
+        for rule, title in titles.items()
+    ]
+    header = ["region chosen", "right", "half right", "wrong", "right", "right or half right"]
+    note = (
+        f"{found['n_phrases']} noun phrases of as many random {found['split']} photos of {found['data']}, "
+        f"`{found['weights']}`; one reader; 95 % intervals by bootstrap. The paper: {found['paper']:.0f} %."
+    )
+    return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.quality.judged_regions --count")
+
+
 def region_phrases() -> str:
     """How alike the five phrases of a region are, and whether they are about it."""
     found = result("region_phrases")
@@ -175,5 +196,6 @@ TABLES = (
     region_phrases,
     correspondences,
     correspondences_parts,
+    judged_regions,
     tree_lstm,
 )
