@@ -10,12 +10,16 @@ left. Dev chooses; test is measured where the paper prints it.
 Of a variant `group` says to which part of the sweep it belongs, and `published` which method of the paper it is. A
 measure may be of some `groups` only. `[together]` adds up the standardised scores of a group's variants on a split, as
 papers do whose ensembles have no weights.
+
+`[start]` names a recipe that is trained first, once for every seed, with what it changes (`set`); its weights are what
+variants of that seed start from (`config.start_from`). Where a group's variants differ in the seed, `seeds` names a
+measure: the mean and the range of its Sum are recorded for each group.
 """
 
 import argparse
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +34,7 @@ from seesay.evaluation.replication.papers import rows as published_rows
 from seesay.evaluation.tasks import Request, find_task
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Weights
-from seesay.training.recipe import read_recipe
+from seesay.training.recipe import Recipe, read_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -91,6 +95,8 @@ class Sweep:
     variants: tuple[Variant, ...]
     together: dict[str, str] = field(default_factory=dict)
     published: dict[str, str] = field(default_factory=dict)
+    start: dict[str, Any] = field(default_factory=dict)
+    seeds: str = ""
     set: tuple[str, ...] = ()
 
     @classmethod
@@ -140,6 +146,7 @@ def main() -> None:
         config=base.config,
         overrides=arguments.set,
         rows=rows,
+        **({"seeds": summarise_seeds(rows, sweep.seeds)} if sweep.seeds else {}),
     )
 
 
@@ -168,8 +175,12 @@ def run(
     rows: list[dict[str, Any]] = []
     for variant in variants:
         recipe = read_recipe(ROOT / f"recipes/{sweep.recipe}.toml", [*sweep.set, *variant.set, *overrides])
-        mark = recipe.fingerprint()
-        weights = trained[mark] = trained.get(mark) or train(recipe, runs / variant.folder)
+        if sweep.start:
+            first = read_recipe(ROOT / f"recipes/{sweep.start['recipe']}.toml", sweep.start.get("set", ()))
+            first = replace(first, seed=recipe.seed)
+            start = _train_once(first, runs / f"start-{recipe.seed}", trained)
+            recipe = replace(recipe, config={**recipe.config, "start_from": str(start.folder)})
+        weights = _train_once(recipe, runs / variant.folder, trained)
         row: dict[str, Any] = {"variant": variant.name, "group": variant.group, "changes": list(variant.set)}
         for measure in sweep.measures:
             if not measure.groups or variant.group in measure.groups:
@@ -181,6 +192,31 @@ def run(
     if sweep.together and any(row["group"] == sweep.together["group"] for row in rows):
         rows.append(add_up(sweep.together, rows, collection, keep))
     return [{key: value for key, value in row.items() if key != "weights"} for row in rows]
+
+
+def _train_once(recipe: Recipe, folder: Path, trained: dict[str, Weights]) -> Weights:
+    mark = recipe.fingerprint()
+    if mark not in trained:
+        trained[mark] = train(recipe, folder)
+    return trained[mark]
+
+
+def summarise_seeds(rows: list[dict[str, Any]], measure: str) -> dict[str, dict[str, float]]:
+    """The mean and the range of a measure's Sum over the variants of each group.
+
+    Example:
+        >>> rows = [{"group": "a", "dev": {"sum": total}} for total in (1.0, 2.0, 6.0)]
+        >>> summarise_seeds(rows, "dev")
+        {'a': {'n': 3, 'mean': 3.0, 'lowest': 1.0, 'highest': 6.0}}
+    """
+    sums: dict[str, list[float]] = {}
+    for row in rows:
+        if measure in row:
+            sums.setdefault(row["group"], []).append(row[measure]["sum"])
+    return {
+        group: {"n": len(some), "mean": sum(some) / len(some), "lowest": min(some), "highest": max(some)}
+        for group, some in sums.items()
+    }
 
 
 def add_up(

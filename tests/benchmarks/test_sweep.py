@@ -17,7 +17,14 @@ FILES = sorted((program.ROOT / "benchmarks/ablations").glob("*.toml"))
 
 def test_there_is_a_file_for_each_recorded_sweep() -> None:
     results = {Sweep.read(path).result for path in FILES}
-    assert results == {"alignment_ablations", "attention_ablations", "hmlstm_ablations", "region_captions", "wirings"}
+    assert results == {
+        "alignment_ablations",
+        "attention_ablations",
+        "eye_seeds",
+        "hmlstm_ablations",
+        "region_captions",
+        "wirings",
+    }
     assert all((program.ROOT / f"benchmarks/results/{name}.json").is_file() for name in results)
 
 
@@ -65,6 +72,35 @@ def test_a_run_trains_each_recipe_once_and_measures_what_its_group_asks_for(
     assert ["mean" in row for row in rows] == [True, False, True, False]
     assert rows[3]["test"].keys() == {"i2t", "t2i", "sum"}
     assert rows[2]["changes"] == ["config.dim=8"]
+
+
+def test_variants_start_from_what_their_seed_trained_first(
+    colours_recipe: dict[str, Any],
+    colours: Path,
+    in_colours_cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes/colours.toml").write_text(Recipe.from_dict(colours_recipe).to_toml())
+    monkeypatch.setattr(program, "ROOT", tmp_path)
+    sweep = Sweep(
+        recipe="colours",
+        result="toy",
+        data=str(colours),
+        start={"recipe": "colours", "set": ("stop.epochs=2",)},
+        set=("stop.epochs=1",),
+        measures=(Measure("dev", "retrieval", "dev"),),
+        variants=(Variant("one", group="a"), Variant("two", ("seed=2",), "a"), Variant("one", ("seed=0",), "b")),
+    )
+    rows = program.run(sweep, list(sweep.variants), tmp_path / "runs", [], None)
+    runs = {path.name: read_recipe(path / "recipe.toml") for path in (tmp_path / "runs").iterdir()}
+    assert {name: recipe.seed for name, recipe in runs.items()} == {"start-0": 0, "start-2": 2, "a-one": 0, "a-two": 2}
+    assert runs["a-two"].config["start_from"] == str(tmp_path / "runs/start-2/weights")
+    assert rows[0]["dev"] == rows[2]["dev"]
+    found = program.summarise_seeds(rows, "dev")["a"]
+    sums = [row["dev"]["sum"] for row in rows[:2]]
+    assert found == {"n": 2, "mean": sum(sums) / 2, "lowest": min(sums), "highest": max(sums)}
 
 
 def test_unknown_variants_and_keys_are_named(tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ asked for its ImageNet classes, and the learning one has to keep saying the same
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +21,11 @@ from seesay.models.base import Matcher
 from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS, estimate_hubness
 from seesay.scoring import encode_all, score_all
-from seesay.training.batching import count_batches, mixed_batches
 from seesay.training.distributed import spread_over_processes
+from seesay.training.eye.photos import PhotoBatch as PhotoBatch
+from seesay.training.eye.photos import PhotoBatches
 from seesay.training.eye.refitting import refit_classifier, spread_evenly
 from seesay.training.eye.shrinking import shrink
-from seesay.training.eye.views import View, draw_view, mirror_words
 from seesay.training.losses import batch_softmax
 from seesay.training.ranking import RankingTask, gather_rows
 from seesay.training.recipe import Recipe
@@ -42,17 +40,6 @@ N_FOR_HUBNESS = 500
 """Photos by which hubness is measured."""
 
 
-@dataclass(frozen=True)
-class PhotoBatch:
-    """A whole batch: which source, which of its photos, and sentences with the place of their photo in the batch."""
-
-    source: int
-    images: Indices
-    texts: list[str]
-    owners: Indices
-    view: View
-
-
 @register_task("eye-ear")
 class EyeEarTask(RankingTask, MoreDev):
     """The eye and the ear, the collections they learn from, and the collections they are measured on."""
@@ -61,40 +48,15 @@ class EyeEarTask(RankingTask, MoreDev):
         require_images(sources, recipe, "an eye")
         super().__init__(model, sources, dev, recipe)
         self.eye = model
-        self._photo_batches = lru_cache(maxsize=2)(self._make_batches)
+        self._photos = PhotoBatches(sources, recipe, model.config)
         # Made before the first step: building a network draws random numbers, which a resumed run would draw again.
         self._start = nn.Sequential() if model.config.on_vectors else _start_network(model)
 
     def n_batches(self, epoch: int) -> int:
-        counts = [len(source.collection) for source in self.sources]
-        weights = [source.weight for source in self.sources]
-        return count_batches(counts, self.recipe.batches.size, weights=weights, epoch=epoch)
-
-    def _make_batches(self, epoch: int) -> list[tuple[int, Indices]]:
-        return mixed_batches(
-            [np.zeros(len(source.collection)) for source in self.sources],
-            self.recipe.batches.size,
-            weights=[source.weight for source in self.sources],
-            seed=self.recipe.seed,
-            epoch=epoch,
-            bucket_by_length=False,
-        )
+        return self._photos.count(epoch)
 
     def batch(self, epoch: int, index: int) -> PhotoBatch:  # type: ignore[override]
-        place, photos = self._photo_batches(epoch)[index]
-        items = self.sources[place].collection.items
-        config = self.eye.config
-        rng = np.random.default_rng([self.recipe.seed, epoch, index])
-        view = draw_view(rng, len(photos), mirrors=config.mirrors, smallest=config.smallest_view)
-        texts: list[str] = []
-        owners: list[int] = []
-        for owner, photo in enumerate(photos):
-            sentences = items[photo].sentences
-            n = min(config.n_captions, len(sentences))
-            chosen = [sentences[place] for place in rng.choice(len(sentences), n, replace=False)]
-            texts += map(mirror_words, chosen) if view.mirrored[owner] else chosen
-            owners += [owner] * n
-        return PhotoBatch(place, photos, texts, np.array(owners), view)
+        return self._photos.take(epoch, index)
 
     def loss(self, batch: PhotoBatch, rank: int, world: int) -> Loss:  # type: ignore[override]
         own_photos = slice(rank, None, world)
@@ -127,9 +89,8 @@ class EyeEarTask(RankingTask, MoreDev):
         """
         texts = self.eye.encode_texts(batch.texts[rank::world])
         images, texts = (gather_rows(side, rank, world) for side in (images, texts))
-        photo_of_row, owner_of_row = (_in_order_of_ranks(rows, world) for rows in (photos, batch.owners))
         temperature = self.eye.log_temperature.exp().clamp(min=LOWEST_TEMPERATURE)
-        loss = batch_softmax(images @ texts.T, photo_of_row.unsqueeze(1) == owner_of_row, temperature)
+        loss = batch_softmax(images @ texts.T, batch.positives(photos, world), temperature)
         return loss, {"ranking": float(loss.detach()), "temperature": float(temperature.detach())}
 
     def _class_loss(self, lower: Tensor, pooled: Tensor) -> Tensor:
@@ -218,7 +179,3 @@ def _start_network(model: EyeEar) -> nn.Sequential:
 class _Mean(nn.Module):
     def forward(self, feature_map: Tensor) -> Tensor:
         return feature_map.mean((2, 3))
-
-
-def _in_order_of_ranks(rows: Indices, world: int) -> Tensor:
-    return torch.from_numpy(np.concatenate([rows[part::world] for part in range(world)]))
