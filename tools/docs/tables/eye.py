@@ -2,7 +2,7 @@
 
 import json
 
-from tables.reading import RECALL_HEADINGS, RECALLS, WEIGHTS, result, table
+from tables.reading import RECALL_HEADINGS, RECALLS, WEIGHTS, dated, result, swept, table
 
 NAMES = {"flickr8k": "Flickr8K", "coco-all": "COCO", "iapr": "IAPR TC-12"}
 
@@ -81,4 +81,28 @@ def eye_captions() -> str:
     )
 
 
-TABLES = (eye_retrieval, eye_vectors, eye_words, eye_captions)
+def eye_seeds() -> str:
+    found = result("eye_seeds")
+    groups = found["seeds"]
+    frozen, learning = groups["frozen"], groups["learning"]
+    sums = {(row["group"], row["variant"]): row["dev"]["sum"] for row in found["rows"]}
+    names = [row["variant"] for row in found["rows"] if row["group"] == "learning"]
+    rows: list[list[object]] = [
+        [name, f"{sums['frozen', name]:.1f}", f"{sums['learning', name]:.1f}",
+         f"{sums['learning', name] - sums['frozen', name]:+.1f}"]
+        for name in names
+    ]  # fmt: skip
+    both = (frozen, learning)
+    rows.append(["mean", *(f"{of['mean']:.1f}" for of in both), f"{learning['mean'] - frozen['mean']:+.1f}"])
+    rows.append(["range", *(f"{of['lowest']:.1f} to {of['highest']:.1f}" for of in both), ""])
+    apart = learning["lowest"] > frozen["highest"]
+    verdict = (
+        "The worst learning run is above the best frozen one."
+        if apart
+        else "The ranges overlap: these seeds do not separate the two."
+    )
+    text = table(["", "frozen: dev Sum", "learning: dev Sum", "difference"], rows)
+    return dated(f"{text}\n{verdict}\n", found, swept("eye_seeds"))
+
+
+TABLES = (eye_retrieval, eye_vectors, eye_words, eye_captions, eye_seeds)
