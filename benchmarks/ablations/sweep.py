@@ -11,9 +11,9 @@ Of a variant `group` says to which part of the sweep it belongs, and `published`
 measure may be of some `groups` only. `[together]` adds up the standardised scores of a group's variants on a split, as
 papers do whose ensembles have no weights.
 
-`[start]` names a recipe that is trained first, once for every seed, with what it changes (`set`); its weights are what
-variants of that seed start from (`config.start_from`). Where a group's variants differ in the seed, `seeds` names a
-measure: the mean and the range of its Sum are recorded for each group.
+`[start]` names a recipe that is trained first, once, with what it changes (`set`); its weights are what all variants
+start from (`config.start_from`). Where a group's variants differ in the seed, `seeds` names a measure: the mean and the
+range of its Sum are recorded for each group.
 """
 
 import argparse
@@ -177,14 +177,13 @@ def run(
         recipe = read_recipe(ROOT / f"recipes/{sweep.recipe}.toml", [*sweep.set, *variant.set, *overrides])
         if sweep.start:
             first = read_recipe(ROOT / f"recipes/{sweep.start['recipe']}.toml", sweep.start.get("set", ()))
-            first = replace(first, seed=recipe.seed)
-            start = _train_once(first, runs / f"start-{recipe.seed}", trained)
+            start = _train_once(first, runs / "start", trained)
             recipe = replace(recipe, config={**recipe.config, "start_from": str(start.folder)})
         weights = _train_once(recipe, runs / variant.folder, trained)
         row: dict[str, Any] = {"variant": variant.name, "group": variant.group, "changes": list(variant.set)}
         for measure in sweep.measures:
             if not measure.groups or variant.group in measure.groups:
-                row[measure.name] = measure.of(weights, collection)
+                row[measure.name] = _measured_in_training(measure, weights, sweep) or measure.of(weights, collection)
         if variant.published:
             row["published"] = dict(printed[variant.published])
         rows.append({**row, "epoch": weights.about.get("epochs"), "weights": str(weights.folder)})
@@ -199,6 +198,14 @@ def _train_once(recipe: Recipe, folder: Path, trained: dict[str, Weights]) -> We
     if mark not in trained:
         trained[mark] = train(recipe, folder)
     return trained[mark]
+
+
+def _measured_in_training(measure: Measure, weights: Weights, sweep: Sweep) -> dict[str, Any] | None:
+    """The figures of retrieval that a run has left with its weights, where they are what the measure asks for."""
+    if measure != Measure(measure.name, "retrieval", measure.split, groups=measure.groups):
+        return None
+    found = weights.figures.get(f"{sweep.data}/{measure.split}", {})
+    return {key: found[key] for key in ("i2t", "t2i", "sum")} if "i2t" in found else None
 
 
 def summarise_seeds(rows: list[dict[str, Any]], measure: str) -> dict[str, dict[str, float]]:

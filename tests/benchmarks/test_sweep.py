@@ -10,6 +10,7 @@ from benchmarks.ablations.sweep import Measure, Sweep, Variant, choose_variants
 from seesay.errors import SeesayError
 from seesay.evaluation.replication.papers import rows as published_rows
 from seesay.evaluation.tasks import TASKS
+from seesay.models.base import Weights
 from seesay.training.recipe import Recipe, read_recipe
 
 FILES = sorted((program.ROOT / "benchmarks/ablations").glob("*.toml"))
@@ -74,7 +75,7 @@ def test_a_run_trains_each_recipe_once_and_measures_what_its_group_asks_for(
     assert rows[2]["changes"] == ["config.dim=8"]
 
 
-def test_variants_start_from_what_their_seed_trained_first(
+def test_variants_start_from_what_was_trained_first(
     colours_recipe: dict[str, Any],
     colours: Path,
     in_colours_cache: Path,
@@ -95,12 +96,27 @@ def test_variants_start_from_what_their_seed_trained_first(
     )
     rows = program.run(sweep, list(sweep.variants), tmp_path / "runs", [], None)
     runs = {path.name: read_recipe(path / "recipe.toml") for path in (tmp_path / "runs").iterdir()}
-    assert {name: recipe.seed for name, recipe in runs.items()} == {"start-0": 0, "start-2": 2, "a-one": 0, "a-two": 2}
-    assert runs["a-two"].config["start_from"] == str(tmp_path / "runs/start-2/weights")
+    assert {name: recipe.seed for name, recipe in runs.items()} == {"start": 0, "a-one": 0, "a-two": 2}
+    assert runs["start"].stop.epochs == 2
+    assert runs["a-two"].config["start_from"] == str(tmp_path / "runs/start/weights")
     assert rows[0]["dev"] == rows[2]["dev"]
     found = program.summarise_seeds(rows, "dev")["a"]
     sums = [row["dev"]["sum"] for row in rows[:2]]
     assert found == {"n": 2, "mean": sum(sums) / 2, "lowest": min(sums), "highest": max(sums)}
+
+
+def test_figures_that_training_left_are_not_measured_again() -> None:
+    figures = {"i2t": {"r1": 1.0}, "t2i": {"r1": 2.0}, "sum": 3.0}
+    about = {"figures": {"flickr8k/dev": {**figures, "date": "2026-11-18"}}}
+    weights = Weights(Path("nowhere"), about)
+    sweep = Sweep("x", "x", "flickr8k", (), ())
+    assert program._measured_in_training(Measure("dev", "retrieval", "dev"), weights, sweep) == figures
+    for other in (
+        Measure("dev", "retrieval", "test"),
+        Measure("dev", "captions", "dev"),
+        Measure("dev", "retrieval", "dev", set=("config.text_pooling=mean",)),
+    ):
+        assert program._measured_in_training(other, weights, sweep) is None
 
 
 def test_unknown_variants_and_keys_are_named(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ class EyeWordsConfig(VSEConfig):
 class EyeWords(Eye, VSE):
     """Photos and sentences as unit vectors of one space, from the lower half's activations and from whole words."""
 
+    n_dev_images = 250
     config_type = EyeWordsConfig
     learning_task = "eye-words"
     tasks = ("retrieval",)
