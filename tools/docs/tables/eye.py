@@ -98,7 +98,8 @@ def eye_seeds() -> str:
     if n > 1:
         rows.append(["mean", *(f"{of['mean']:.1f}" for of in both), f"{both[1]['mean'] - both[0]['mean']:+.1f}"])
         rows.append(["range", *(f"{of['lowest']:.1f} to {of['highest']:.1f}" for of in both), ""])
-    verdict = f"Seeds of the recipe that were run: {n} of {SEEDS}. This decides nothing." if n < SEEDS else _verdict(*both)
+    few = f"Seeds of the recipe that were run: {n} of {SEEDS}. This decides nothing."
+    verdict = few if n < SEEDS else _verdict(*both)
     text = table(["", "frozen: dev Sum", "learning: dev Sum", "difference"], rows)
     return dated(f"{text}\n{verdict}\n", found, swept("eye_seeds"))
 
