@@ -34,9 +34,12 @@ from seesay.evaluation.replication.papers import rows as published_rows
 from seesay.evaluation.tasks import Request, find_task
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Weights
+from seesay.models.pretrained import find
 from seesay.training.recipe import Recipe, read_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
+START = "start"
+"""The folder of what variants start from."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,8 @@ def main() -> None:
     if arguments.output.stem == "sweep":
         arguments.output = ROOT / f"benchmarks/results/{sweep.result}.json"
     wanted = choose_variants(sweep, arguments.variants, arguments.groups)
-    rows = run(sweep, wanted, arguments.runs / sweep.result, arguments.set, arguments.keep)
+    folder = arguments.runs / sweep.result
+    rows = run(sweep, wanted, folder, arguments.set, arguments.keep)
     base = read_recipe(ROOT / f"recipes/{sweep.recipe}.toml", [*sweep.set, *arguments.set])
     record(
         arguments,
@@ -147,6 +151,7 @@ def main() -> None:
         overrides=arguments.set,
         rows=rows,
         **({"seeds": summarise_seeds(rows, sweep.seeds)} if sweep.seeds else {}),
+        **({"start": {**sweep.start, "figures": find(folder / START / "weights").figures}} if sweep.start else {}),
     )
 
 
@@ -177,7 +182,7 @@ def run(
         recipe = read_recipe(ROOT / f"recipes/{sweep.recipe}.toml", [*sweep.set, *variant.set, *overrides])
         if sweep.start:
             first = read_recipe(ROOT / f"recipes/{sweep.start['recipe']}.toml", sweep.start.get("set", ()))
-            start = _train_once(first, runs / "start", trained)
+            start = _train_once(first, runs / START, trained)
             recipe = replace(recipe, config={**recipe.config, "start_from": str(start.folder)})
         weights = _train_once(recipe, runs / variant.folder, trained)
         row: dict[str, Any] = {"variant": variant.name, "group": variant.group, "changes": list(variant.set)}

@@ -87,7 +87,8 @@ def eye_seeds() -> str:
     found = result("eye_seeds")
     groups = found["seeds"]
     sums = {(row["group"], row["variant"]): row["dev"]["sum"] for row in found["rows"]}
-    rows: list[list[object]] = []
+    start = f"{found['start']['figures']['flickr8k/dev']['sum']:.1f}"
+    rows: list[list[object]] = [["the start", start, start, ""]]
     for (group, name), learned in sums.items():
         kept = sums.get((group.replace("learning", "frozen"), name))
         if group.startswith("learning") and kept is not None:
