@@ -89,11 +89,13 @@ def eye_seeds() -> str:
     sums = {(row["group"], row["variant"]): row["dev"]["sum"] for row in found["rows"]}
     start = f"{found['start']['figures']['flickr8k/dev']['sum']:.1f}"
     rows: list[list[object]] = [["the start", start, start, ""]]
+    others: list[list[object]] = []  # of another rate
     for (group, name), learned in sums.items():
         kept = sums.get((group.replace("learning", "frozen"), name))
         if group.startswith("learning") and kept is not None:
             label = name + group.removeprefix("learning")
-            rows.append([label, f"{kept:.1f}", f"{learned:.1f}", f"{learned - kept:+.1f}"])
+            listed = rows if group == "learning" else others
+            listed.append([label, f"{kept:.1f}", f"{learned:.1f}", f"{learned - kept:+.1f}"])
     both = [groups[group] for group in ("frozen", "learning") if group in groups]
     n = min(of["n"] for of in both) if len(both) == 2 else 0
     if n > 1:
@@ -101,7 +103,7 @@ def eye_seeds() -> str:
         rows.append(["range", *(f"{of['lowest']:.1f} to {of['highest']:.1f}" for of in both), ""])
     few = f"Seeds of the recipe that were run: {n} of {SEEDS}. This decides nothing."
     verdict = few if n < SEEDS else _verdict(*both)
-    text = table(["", "frozen: dev Sum", "learning: dev Sum", "difference"], rows)
+    text = table(["", "frozen: dev Sum", "learning: dev Sum", "difference"], [*rows, *others])
     return dated(f"{text}\n{verdict}\n", found, swept("eye_seeds"))
 
 
