@@ -11,15 +11,16 @@ Of a variant `group` says to which part of the sweep it belongs, and `published`
 measure may be of some `groups` only. `[together]` adds up the standardised scores of a group's variants on a split, as
 papers do whose ensembles have no weights.
 
-With `seeds` a variant is trained once for each, and a figure is its mean, lowest and highest over them. A variant that
-`may_diverge` is one whose point is whether it can be trained: its row then says that the loss was not finite.
+`[start]` names a recipe that is trained first, once, with what it changes (`set`); its weights are what all variants
+start from (`config.start_from`). Where a group's variants differ in the seed, `seeds` names a measure: the mean and the
+range of its Sum are recorded for each group. A variant that `may_diverge` is one whose point is whether it can be
+trained: its row then says that the loss was not finite.
 """
 
 import argparse
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,13 @@ from seesay.evaluation.replication.papers import rows as published_rows
 from seesay.evaluation.tasks import Request, find_task
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Weights
+from seesay.models.pretrained import find
 from seesay.training.events import DivergedError
 from seesay.training.recipe import Recipe, read_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
+START = "start"
+"""The folder of what variants start from."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,6 @@ class Variant:
     """A run: its name, what it changes, the part of the sweep that it belongs to, and what the paper calls it.
 
     Attributes:
-        seeds: Each is trained; where there is none, the recipe's own.
         may_diverge: A loss that is not finite is a result.
     """
 
@@ -84,7 +87,6 @@ class Variant:
     set: tuple[str, ...] = ()
     group: str = ""
     published: str = ""
-    seeds: tuple[int, ...] = ()
     may_diverge: bool = False
 
     @property
@@ -103,6 +105,8 @@ class Sweep:
     variants: tuple[Variant, ...]
     together: dict[str, str] = field(default_factory=dict)
     published: dict[str, str] = field(default_factory=dict)
+    start: dict[str, Any] = field(default_factory=dict)
+    seeds: str = ""
     set: tuple[str, ...] = ()
 
     @classmethod
@@ -140,7 +144,8 @@ def main() -> None:
     if arguments.output.stem == "sweep":
         arguments.output = ROOT / f"benchmarks/results/{sweep.result}.json"
     wanted = choose_variants(sweep, arguments.variants, arguments.groups)
-    rows = run(sweep, wanted, arguments.runs / sweep.result, arguments.set, arguments.keep)
+    folder = arguments.runs / sweep.result
+    rows = run(sweep, wanted, folder, arguments.set, arguments.keep)
     base = read_recipe(ROOT / f"recipes/{sweep.recipe}.toml", [*sweep.set, *arguments.set])
     record(
         arguments,
@@ -152,6 +157,8 @@ def main() -> None:
         config=base.config,
         overrides=arguments.set,
         rows=rows,
+        **({"seeds": summarise_seeds(rows, sweep.seeds)} if sweep.seeds else {}),
+        **({"start": {**sweep.start, "figures": find(folder / START / "weights").figures}} if sweep.start else {}),
     )
 
 
@@ -176,71 +183,67 @@ def run(
     if sweep.published:
         rows_of = published_rows(sweep.published["task"], sweep.published["data"], ablations=True)
         printed = {row.method: row.printed for row in rows_of if row.ablation}
-    trained: dict[str, Weights | str] = {}
+    trained: dict[str, Weights] = {}
     rows: list[dict[str, Any]] = []
     for variant in variants:
+        recipe = read_recipe(ROOT / f"recipes/{sweep.recipe}.toml", [*sweep.set, *variant.set, *overrides])
+        if sweep.start:
+            first = read_recipe(ROOT / f"recipes/{sweep.start['recipe']}.toml", sweep.start.get("set", ()))
+            start = _train_once(first, runs / START, trained)
+            recipe = replace(recipe, config={**recipe.config, "start_from": str(start.folder)})
         row: dict[str, Any] = {"variant": variant.name, "group": variant.group, "changes": list(variant.set)}
-        found: list[Weights] = []
-        for seed in variant.seeds or (None,):
-            by_seed = [] if seed is None else [f"seed={seed}"]
-            recipe = read_recipe(
-                ROOT / f"recipes/{sweep.recipe}.toml", [*sweep.set, *variant.set, *overrides, *by_seed]
-            )
-            folder = runs / (variant.folder if seed is None else f"{variant.folder}-{seed}")
-            mark = recipe.fingerprint()
-            got = trained[mark] = trained.get(mark) or _try(recipe, folder, variant)
-            if isinstance(got, str):
-                row.setdefault("diverged", []).append(got)
-            else:
-                found.append(got)
+        try:
+            weights = _train_once(recipe, runs / variant.folder, trained)
+        except DivergedError as error:
+            if not variant.may_diverge:
+                raise
+            rows.append({**row, "finished": 0.0, "diverged": [error.what.partition(";")[0]]})
+            continue
         for measure in sweep.measures:
-            if found and (not measure.groups or variant.group in measure.groups):
-                each = [measure.of(weights, collection) for weights in found]
-                row[measure.name] = spread(each) if variant.seeds else each[0]
-        if variant.seeds:
-            row["seeds"] = list(variant.seeds)
+            if not measure.groups or variant.group in measure.groups:
+                row[measure.name] = _measured_in_training(measure, weights, sweep) or measure.of(weights, collection)
         if variant.may_diverge:
-            row["finished"] = len(found) / max(1, len(variant.seeds))
+            row["finished"] = 1.0
         if variant.published:
             row["published"] = dict(printed[variant.published])
-        if found:
-            row |= {"epoch": found[0].about.get("epochs"), "weights": str(found[0].folder)}
-        rows.append(row)
+        rows.append({**row, "epoch": weights.about.get("epochs"), "weights": str(weights.folder)})
         print(variant.name, {key: value for key, value in row.items() if key not in ("variant", "changes")}, flush=True)
     if sweep.together and any(row["group"] == sweep.together["group"] for row in rows):
         rows.append(add_up(sweep.together, rows, collection, keep))
     return [{key: value for key, value in row.items() if key != "weights"} for row in rows]
 
 
-def _try(recipe: Recipe, folder: Path, variant: Variant) -> Weights | str:
-    """The weights of a run, or why there are none of one that may diverge."""
-    try:
-        return train(recipe, folder)
-    except DivergedError as error:
-        if not variant.may_diverge:
-            raise
-        return error.what.partition(";")[0]
+def _train_once(recipe: Recipe, folder: Path, trained: dict[str, Weights]) -> Weights:
+    mark = recipe.fingerprint()
+    if mark not in trained:
+        trained[mark] = train(recipe, folder)
+    return trained[mark]
 
 
-def spread(each: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The figures of several seeds as one table: of every number its mean, lowest and highest, and all of them.
+def _measured_in_training(measure: Measure, weights: Weights, sweep: Sweep) -> dict[str, Any] | None:
+    """The figures of retrieval that a run has left with its weights, where they are what the measure asks for."""
+    if measure != Measure(measure.name, "retrieval", measure.split, groups=measure.groups):
+        return None
+    found = weights.figures.get(f"{sweep.data}/{measure.split}", {})
+    return {key: found[key] for key in ("i2t", "t2i", "sum")} if "i2t" in found else None
+
+
+def summarise_seeds(rows: list[dict[str, Any]], measure: str) -> dict[str, dict[str, float]]:
+    """The mean and the range of a measure's Sum over the variants of each group.
 
     Example:
-        >>> spread([{"bleu4": 0.25, "by": "beam 3"}, {"bleu4": 0.75, "by": "beam 3"}])
-        {'bleu4': {'mean': 0.5, 'low': 0.25, 'high': 0.75, 'each': [0.25, 0.75]}, 'by': 'beam 3'}
+        >>> rows = [{"group": "a", "dev": {"sum": total}} for total in (1.0, 2.0, 6.0)]
+        >>> summarise_seeds(rows, "dev")
+        {'a': {'n': 3, 'mean': 3.0, 'lowest': 1.0, 'highest': 6.0}}
     """
-    table: dict[str, Any] = {}
-    for key, value in each[0].items():
-        values = [row[key] for row in each]
-        if isinstance(value, Mapping):
-            table[key] = spread(values)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            table[key] = {
-                "mean": round(sum(values) / len(values), 6), "low": min(values), "high": max(values), "each": values,
-            }  # fmt: skip
-        else:
-            table[key] = value
-    return table
+    sums: dict[str, list[float]] = {}
+    for row in rows:
+        if measure in row:
+            sums.setdefault(row["group"], []).append(row[measure]["sum"])
+    return {
+        group: {"n": len(some), "mean": sum(some) / len(some), "lowest": min(some), "highest": max(some)}
+        for group, some in sums.items()
+    }
 
 
 def add_up(

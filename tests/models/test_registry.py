@@ -13,7 +13,7 @@ from seesay.models.pretrained import PACKAGED, load
 from seesay.models.registry import families, family_class, search_role
 from seesay.training.task import task_class
 
-OUR_FAMILIES = ("dvsa", "dvsa-captions", "eye-ear", "hmlstm", "identifier", "mrnn", "nic", "smlstm", "vse")
+OUR_FAMILIES = ("dvsa", "dvsa-captions", "eye-ear", "eye-words", "hmlstm", "identifier", "mrnn", "nic", "smlstm", "vse")
 TASKS = {"retrieval", "captions", "grounding", "identification", "phrases", "attention", "correspondences"}
 TABLES = Path(__file__).parents[2] / "src/seesay/evaluation/replication/tables"
 

@@ -20,24 +20,22 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seesay.catalogue.weights import UPPER, short_texts_of, weights_digest
 from seesay.errors import SeesayError
-from seesay.images.activations import Lower, load_lower
-from seesay.images.features import Features, FeatureSpec, preprocess
+from seesay.images.features import Features, FeatureSpec
 from seesay.images.halves import split_network
-from seesay.images.io import open_image
 from seesay.images.state_dicts import unpack_state
 from seesay.layers.hub_bank import HubBank
 from seesay.layers.packing import pack_state
 from seesay.layers.pooling import masked_mean
 from seesay.layers.transformer import TextEncoder, read_bert
 from seesay.models.base import ImageLike, Matcher
-from seesay.models.eye_parts import load_beside, lower_network
+from seesay.models.eye.parts import load_beside, lower_network
+from seesay.models.eye.upper import Eye, upper_half
 from seesay.models.registry import register_model
 from seesay.models.starting import find_start, fit_tensors, read_data, read_family
 from seesay.settings.eye_ear import EyeEarConfig as EyeEarConfig
@@ -50,7 +48,7 @@ N_READ = 64
 
 
 @register_model("eye-ear")
-class EyeEar(Matcher):
+class EyeEar(Eye, Matcher):
     """Photos and sentences as unit vectors of one space, from the lower half's activations and from subwords."""
 
     n_dev_images = 250
@@ -85,12 +83,7 @@ class EyeEar(Matcher):
         if (n := len(tokenizer)) != config.n_subwords:
             what = f"the tokenizer has {n} subwords, config.n_subwords is {config.n_subwords}"
             raise SeesayError(what, hint=f"--set config.n_subwords={n}")
-        _, self.upper = split_network(backbone)
-        self.upper.requires_grad_(config.learns_eye)
-        # Depthwise kernels are 4 % of the upper half's weights, and their gradients a third of its time: they stay.
-        for module in self.upper.modules():
-            if isinstance(module, nn.Conv2d) and module.groups > 1:
-                module.requires_grad_(False)
+        self.upper = upper_half(backbone, learns=config.learns_eye)
         self.classifier: nn.Linear | None = backbone.classifier.requires_grad_(config.learns_eye)
         self.ear = TextEncoder(config.n_subwords, config.text_dim, config.n_layers, config.heads, config.inner, LONGEST)
         if config.frozen_layers:
@@ -181,29 +174,17 @@ class EyeEar(Matcher):
         return spec if spec.digest == own else None
 
     @cached_property
-    def _lower(self) -> Lower:
-        return load_lower(self.feature_spec)
-
-    @cached_property
     def _frozen_upper(self) -> nn.Sequential:
         """From activations to the vector of the network as it was, which the embedding beside this one reads."""
         backbone = self.feature_spec.load_backbone()
         return nn.Sequential(split_network(backbone)[1], backbone.head)
 
     def features(self, images: Sequence[ImageLike]) -> Features:
-        size = self.feature_spec.size
-        pixels = [preprocess(open_image(image, at_least=size), size, "squash") for image in images]
-        lower = torch.from_numpy(np.concatenate([self._lower(view) for view in pixels]))
+        lower = self.activations(images)
         if self.outputs == ("lower",):
             return Features.of_lower(lower)
         with torch.inference_mode():
             return Features(self._frozen_upper(lower.float().permute(0, 3, 1, 2)), lower=lower)
-
-    def feature_map(self, activations: Tensor) -> Tensor:
-        """The eye's map (n, C, h, w) from the lower half's activations (n, h, w, c)."""
-        x = activations.float().permute(0, 3, 1, 2)  # a view: channels-last is how they are stored
-        feature_map: Tensor = self.upper(x)
-        return feature_map
 
     def encode_images(self, features: Features) -> Tensor:
         if features.lower is None:

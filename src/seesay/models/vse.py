@@ -88,9 +88,9 @@ class VSE(Matcher):
 
     is_embedding = True
     config_type = VSEConfig
-    tasks = ("retrieval", "phrases")
-    explainers = ("alignment",)
-    stage = "first"
+    tasks: ClassVar[tuple[str, ...]] = ("retrieval", "phrases")
+    explainers: ClassVar[tuple[str, ...]] = ("alignment",)
+    stage: ClassVar[str | None] = "first"
     starts_from: ClassVar[Mapping[str, str]] = {"start_from": "vse"}
     weak_points = (
         "Counting, left and right, and who does what to whom: an image is one vector, and two sentences with the same "

@@ -7,15 +7,12 @@ to keep saying the same.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from seesay.data.examples import Examples, Indices
@@ -25,12 +22,11 @@ from seesay.models.base import Matcher
 from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS, estimate_hubness
 from seesay.scoring import encode_all, score_all
-from seesay.training.batching import count_batches, mixed_batches
 from seesay.training.distributed import spread_over_processes
+from seesay.training.eye.photos import PhotoBatch as PhotoBatch
+from seesay.training.eye.photos import PhotoBatches
 from seesay.training.eye.refitting import refit_classifier, spread_evenly
 from seesay.training.eye.shrinking import shrink
-from seesay.training.eye.views import View, draw_view, mirror_words
-from seesay.training.eye.wrong import WrongSentences
 from seesay.training.losses import batch_softmax
 from seesay.training.ranking import RankingTask, gather_rows
 from seesay.training.recipe import Recipe
@@ -47,22 +43,6 @@ UNCOUNTED = -100.0
 """A score that takes no part: far below any cosine."""
 
 
-@dataclass(frozen=True)
-class PhotoBatch:
-    """A whole batch: which source, which of its photos, and sentences with the place of their photo in the batch.
-
-    Attributes:
-        wrong: Which sentences do not fit the photo that they were made for; of others nobody knows.
-    """
-
-    source: int
-    images: Indices
-    texts: list[str]
-    owners: Indices
-    wrong: NDArray[np.bool_]
-    view: View
-
-
 @register_task("eye-ear")
 class EyeEarTask(RankingTask, MoreDev):
     """The eye and the ear, the collections they learn from, and the collections they are measured on."""
@@ -71,50 +51,15 @@ class EyeEarTask(RankingTask, MoreDev):
         require_images(sources, recipe, "an eye")
         super().__init__(model, sources, dev, recipe)
         self.eye = model
-        captions = (text for source in sources for text in source.sentences) if model.config.n_wrong else ()
-        self._wrong = WrongSentences(captions)
-        self._photo_batches = lru_cache(maxsize=2)(self._make_batches)
+        self._photos = PhotoBatches(sources, recipe, model.config, model.config.n_wrong)
         # Made before the first step: building a network draws random numbers, which a resumed run would draw again.
         self._start = nn.Sequential() if model.config.on_vectors else _start_network(model)
 
     def n_batches(self, epoch: int) -> int:
-        counts = [len(source.collection) for source in self.sources]
-        weights = [source.weight for source in self.sources]
-        return count_batches(counts, self.recipe.batches.size, weights=weights, epoch=epoch)
-
-    def _make_batches(self, epoch: int) -> list[tuple[int, Indices]]:
-        return mixed_batches(
-            [np.zeros(len(source.collection)) for source in self.sources],
-            self.recipe.batches.size,
-            weights=[source.weight for source in self.sources],
-            seed=self.recipe.seed,
-            epoch=epoch,
-            bucket_by_length=False,
-        )
+        return self._photos.count(epoch)
 
     def batch(self, epoch: int, index: int) -> PhotoBatch:  # type: ignore[override]
-        place, photos = self._photo_batches(epoch)[index]
-        items = self.sources[place].collection.items
-        config = self.eye.config
-        rng = np.random.default_rng([self.recipe.seed, epoch, index])
-        view = draw_view(rng, len(photos), mirrors=config.mirrors, smallest=config.smallest_view)
-        texts: list[str] = []
-        owners: list[int] = []
-        said_of: list[tuple[Sequence[str], list[int]]] = []
-        for owner, photo in enumerate(photos):
-            said = items[photo].sentences
-            n = min(config.n_captions, len(said))
-            chosen = rng.choice(len(said), n, replace=False).tolist()
-            sentences = list(map(mirror_words, said)) if view.mirrored[owner] else said
-            texts += [sentences[place] for place in chosen]
-            owners += [owner] * n
-            said_of.append((sentences, chosen))
-        n_right = len(texts)
-        for owner, (sentences, chosen) in enumerate(said_of if config.n_wrong else ()):
-            wrong = self._wrong.draw(sentences, chosen, config.n_wrong, rng)
-            texts += wrong
-            owners += [owner] * len(wrong)
-        return PhotoBatch(place, photos, texts, np.array(owners), np.arange(len(texts)) >= n_right, view)
+        return self._photos.take(epoch, index)
 
     def loss(self, batch: PhotoBatch, rank: int, world: int) -> Loss:  # type: ignore[override]
         own_photos = slice(rank, None, world)
@@ -147,13 +92,9 @@ class EyeEarTask(RankingTask, MoreDev):
         """
         texts = self.eye.encode_texts(batch.texts[rank::world])
         images, texts = (gather_rows(side, rank, world) for side in (images, texts))
-        photo_of_row, owner_of_row, wrong = (
-            _in_order_of_ranks(rows, world) for rows in (photos, batch.owners, batch.wrong)
-        )
-        own = photo_of_row.unsqueeze(1) == owner_of_row
-        scores = (images @ texts.T).masked_fill(wrong & ~own, UNCOUNTED)
         temperature = self.eye.log_temperature.exp().clamp(min=LOWEST_TEMPERATURE)
-        loss = batch_softmax(scores, own & ~wrong, temperature)
+        scores = (images @ texts.T).masked_fill(batch.uncounted(photos, world), UNCOUNTED)
+        loss = batch_softmax(scores, batch.positives(photos, world), temperature)
         return loss, {"ranking": float(loss.detach()), "temperature": float(temperature.detach())}
 
     def _class_loss(self, lower: Tensor, pooled: Tensor) -> Tensor:
@@ -242,7 +183,3 @@ def _start_network(model: EyeEar) -> nn.Sequential:
 class _Mean(nn.Module):
     def forward(self, feature_map: Tensor) -> Tensor:
         return feature_map.mean((2, 3))
-
-
-def _in_order_of_ranks(rows: NDArray[Any], world: int) -> Tensor:
-    return torch.from_numpy(np.concatenate([rows[part::world] for part in range(world)]))
