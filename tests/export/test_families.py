@@ -16,7 +16,8 @@ from seesay.export.checking import LIMIT, Difference, compare
 from seesay.export.exporting import _features, export_weights
 from seesay.images.features import FeatureSpec
 from seesay.models.base import Matcher
-from seesay.models.pretrained import family_class, load, save
+from seesay.models.pretrained import load, save
+from seesay.models.registry import family_class
 from seesay.runtime.folder import WEIGHTS
 from seesay.runtime.graph_file import read_graph_file
 from seesay.runtime.matching import Model
