@@ -47,16 +47,20 @@ def test_every_variant_is_a_recipe_and_every_measure_a_task(path: Path) -> None:
     assert {variant.published for variant in sweep.variants if variant.published} <= published
 
 
-def test_a_run_trains_each_recipe_once_and_measures_what_its_group_asks_for(
-    colours_recipe: dict[str, Any],
-    colours: Path,
-    in_colours_cache: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def recipes(
+    colours_recipe: dict[str, Any], in_colours_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Where sweeps find the recipe `colours`."""
     (tmp_path / "recipes").mkdir()
     (tmp_path / "recipes/colours.toml").write_text(Recipe.from_dict(colours_recipe).to_toml())
     monkeypatch.setattr(program, "ROOT", tmp_path)
+    return tmp_path / "recipes"
+
+
+def test_a_run_trains_each_recipe_once_and_measures_what_its_group_asks_for(
+    recipes: Path, colours: Path, tmp_path: Path
+) -> None:
     sweep = Sweep(
         recipe="colours",
         result="toy",
@@ -78,16 +82,7 @@ def test_a_run_trains_each_recipe_once_and_measures_what_its_group_asks_for(
     assert rows[2]["changes"] == ["config.dim=8"]
 
 
-def test_variants_start_from_what_was_trained_first(
-    colours_recipe: dict[str, Any],
-    colours: Path,
-    in_colours_cache: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (tmp_path / "recipes").mkdir()
-    (tmp_path / "recipes/colours.toml").write_text(Recipe.from_dict(colours_recipe).to_toml())
-    monkeypatch.setattr(program, "ROOT", tmp_path)
+def test_variants_start_from_what_was_trained_first(recipes: Path, colours: Path, tmp_path: Path) -> None:
     sweep = Sweep(
         recipe="colours",
         result="toy",
@@ -123,15 +118,8 @@ def test_figures_that_training_left_are_not_measured_again() -> None:
 
 
 def test_a_run_that_diverges_is_a_result_of_a_variant_that_may(
-    colours_recipe: dict[str, Any],
-    colours: Path,
-    in_colours_cache: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    recipes: Path, colours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "recipes").mkdir()
-    (tmp_path / "recipes/colours.toml").write_text(Recipe.from_dict(colours_recipe).to_toml())
-    monkeypatch.setattr(program, "ROOT", tmp_path)
     too_fast = ("optimiser.name=sgd",)
 
     def train(recipe: Recipe, folder: Path) -> Weights:

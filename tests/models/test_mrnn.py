@@ -1,7 +1,6 @@
 """m-RNN: its equations by hand, its wirings one by one, and that all ways to a probability give the same one."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,27 +10,14 @@ from torch import Tensor
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.models.base import LONGEST
-from seesay.models.mrnn import CELLS, MRNN, WIRINGS, MRNNConfig, g
+from seesay.models.mrnn import MRNN, WIRINGS, MRNNConfig, g
 from seesay.text.vocabulary import END, PAD, START, UNKNOWN, Vocabulary
-
-Build = Callable[..., MRNN]
-SENTENCES = ["a dog runs", "dog", "two dogs play in the snow", "a red zebra"]
-each_wiring = pytest.mark.parametrize("wiring", WIRINGS)
-each_cell = pytest.mark.parametrize("cell", CELLS)
-each_shape = pytest.mark.parametrize(
-    "config",
-    [*({"wiring": wiring} for wiring in WIRINGS), {"cell": "gru"}, {"cell": "lstm"}, {"shared": True}],
-    ids=lambda config: "-".join(map(str, config.values())),
-)
+from tests.models.mrnn_toys import SENTENCES, Build, each_cell, each_shape, each_wiring, random_features
 
 
 @pytest.fixture
 def build(build_mrnn: Build) -> Build:
     return build_mrnn
-
-
-def random_features(n: int = 4, dim: int = 7, seed: int = 0) -> Features:
-    return Features(torch.rand(n, dim, generator=torch.Generator().manual_seed(seed)))
 
 
 def g_of(x: float) -> float:

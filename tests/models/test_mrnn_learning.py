@@ -1,6 +1,5 @@
 """How an m-RNN starts, learns, is saved, and goes on from another."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,27 +10,14 @@ from torch import Tensor
 from seesay.images.features import Features, FeatureSpec
 from seesay.models import pretrained
 from seesay.models.base import Captioner
-from seesay.models.mrnn import CELLS, MRNN, WIRINGS, MRNNConfig
+from seesay.models.mrnn import MRNN, MRNNConfig
 from seesay.text.vocabulary import END, Vocabulary
-
-Build = Callable[..., MRNN]
-SENTENCES = ["a dog runs", "dog", "two dogs play in the snow", "a red zebra"]
-each_wiring = pytest.mark.parametrize("wiring", WIRINGS)
-each_cell = pytest.mark.parametrize("cell", CELLS)
-each_shape = pytest.mark.parametrize(
-    "config",
-    [*({"wiring": wiring} for wiring in WIRINGS), {"cell": "gru"}, {"cell": "lstm"}, {"shared": True}],
-    ids=lambda config: "-".join(map(str, config.values())),
-)
+from tests.models.mrnn_toys import SENTENCES, Build, each_shape, each_wiring, random_features
 
 
 @pytest.fixture
 def build(build_mrnn: Build) -> Build:
     return build_mrnn
-
-
-def random_features(n: int = 4, dim: int = 7, seed: int = 0) -> Features:
-    return Features(torch.rand(n, dim, generator=torch.Generator().manual_seed(seed)))
 
 
 @each_wiring

@@ -1,6 +1,5 @@
 """How an m-RNN scores pairs: by likelihoods, normalised in three ways, exactly or by logits alone."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,19 +11,14 @@ from seesay.images.features import Features
 from seesay.models import pretrained
 from seesay.models.base import NORMALISATIONS
 from seesay.models.mrnn import MRNN, WIRINGS
+from tests.models.mrnn_toys import SENTENCES, Build, random_features
 
-Build = Callable[..., MRNN]
-SENTENCES = ["a dog runs", "dog", "two dogs play in the snow", "a red zebra"]
 SEES_AT_MULTIMODAL_ONLY = WIRINGS[:4]
 
 
 @pytest.fixture
 def build(build_mrnn: Build) -> Build:
     return build_mrnn
-
-
-def random_features(n: int = 4, dim: int = 7, seed: int = 0) -> Features:
-    return Features(torch.rand(n, dim, generator=torch.Generator().manual_seed(seed)))
 
 
 class TestScores:
