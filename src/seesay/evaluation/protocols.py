@@ -8,7 +8,7 @@ and HM-LSTM did for COCO.
 import re
 import time
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.errors import SeesayError
+from seesay.images.arrays import ImageFeatures
 from seesay.images.extraction import features_of
-from seesay.images.feature_store import FeatureSource
+from seesay.images.feature_store import FeatureSource, FeatureTable
 from seesay.system.progress import Progress
 
 
@@ -142,13 +143,41 @@ class EvaluationSet:
         Raises:
             SeesayError: There is no such protocol, the split is too small for it, or an image is missing or broken.
         """
-        rules = self.rules
-        require_images(self.collection)
-        measured = take_measured(self.collection, rules, self.seed)
+        measured = self._with_images()
         features = features_of(
             measured.images, model.feature_spec, model.outputs, root=self.store, on_progress=self.on_progress
         )
         return Examples.of(measured, features)
+
+    def look(self, see: Callable[[Sequence[Path]], ImageFeatures]) -> Examples:
+        """The same with features that no store keeps, computed whenever they are asked for.
+
+        Args:
+            see: Gives the features of images.
+        """
+        measured = self._with_images()
+        return Examples.of(measured, SeenTable(measured.images, see))
+
+    def _with_images(self) -> Collection:
+        rules = self.rules
+        require_images(self.collection)
+        return take_measured(self.collection, rules, self.seed)
+
+
+class SeenTable(FeatureTable):
+    """The features of a list of images, each opened when it is asked for."""
+
+    def __init__(self, images: Sequence[Path], see: Callable[[Sequence[Path]], ImageFeatures]) -> None:
+        self.images, self._see = images, see
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def arrays(self, indices: Sequence[int]) -> ImageFeatures:
+        return self._see([self.images[index] for index in indices])
+
+    def part(self, start: int, end: int) -> "SeenTable":
+        return SeenTable(self.images[start:end], self._see)
 
 
 def require_images(collection: Collection) -> None:

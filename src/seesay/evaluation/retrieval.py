@@ -12,6 +12,7 @@ from torch import Tensor
 
 from seesay.data.examples import Examples
 from seesay.evaluation.protocols import EvaluationSet, Protocol, divide, timed
+from seesay.images.arrays import LOWER
 from seesay.layers.dropout import without_dropout
 from seesay.metrics.retrieval import (
     Ranks,
@@ -168,7 +169,8 @@ def evaluate_graphs(model: Answering, measured: EvaluationSet, how: Mapping[str,
     """
     seconds: dict[str, float] = {}
     with timed("features", seconds):
-        whole = measured.read(model)
+        # Graphs give what the lower half sees as well, but no store keeps it for them.
+        whole = measured.look(model.features) if LOWER in model.outputs else measured.read(model)
     folds = ((partial(_graph_scores, model, source, how or {}), source.image_of)
              for source in divide(whole, measured.rules.n_folds))  # fmt: skip
     return rank_folds(folds, measured.rules, measured.seed, len(whole.collection), len(whole.sentences), seconds)
