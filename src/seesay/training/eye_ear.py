@@ -23,8 +23,7 @@ from seesay.models.eye_ear import EyeEar
 from seesay.models.hubness import HUBNESS, estimate_hubness
 from seesay.scoring import encode_all, score_all
 from seesay.training.distributed import spread_over_processes
-from seesay.training.eye.photos import PhotoBatch as PhotoBatch
-from seesay.training.eye.photos import PhotoBatches
+from seesay.training.eye.photos import PhotoBatch, PhotoBatches
 from seesay.training.eye.refitting import refit_classifier, spread_evenly
 from seesay.training.eye.shrinking import shrink
 from seesay.training.losses import batch_softmax

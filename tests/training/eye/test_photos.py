@@ -1,5 +1,7 @@
 """Batches of photos with captions: which rows belong together, and whose captions are left out."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from seesay.training.eye.photos import PhotoBatch
@@ -31,3 +33,13 @@ def test_first_captions_are_taken_out_of_the_batch() -> None:
     assert rest.texts == ["b", "c", "e"]
     assert rest.owners.tolist() == [0, 0, 1]
     assert (rest.images == BATCH.images).all()
+
+
+def test_a_wrong_sentence_is_refused_by_its_own_photo_and_says_nothing_of_others() -> None:
+    batch = replace(BATCH, wrong=np.array([False, False, True, False, False]))
+    photos = np.arange(2)
+    assert batch.positives(photos, 1).tolist() == [
+        [True, True, False, False, False],
+        [False, False, False, True, True],
+    ]
+    assert batch.uncounted(photos, 1).tolist() == [[False] * 5, [False, False, True, False, False]]

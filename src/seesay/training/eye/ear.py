@@ -7,8 +7,9 @@ sentences of a batch are compared with more photos of their collection than thos
 import numpy as np
 
 from seesay.data.examples import Indices
+from seesay.training.eye.photos import PhotoBatch
 from seesay.training.eye.shrinking import pack
-from seesay.training.eye_ear import EyeEarTask, PhotoBatch
+from seesay.training.eye_ear import EyeEarTask
 from seesay.training.task import Loss, register_task
 
 
