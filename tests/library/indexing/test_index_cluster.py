@@ -56,7 +56,9 @@ def test_workers_take_from_the_queue_of_a_server_and_write_themselves(
             if ray:  # nothing passes through this process
                 monkeypatch.setattr(type(library.store), "write", None)
             done = library.index(folder, ray=ray)
-            assert (done.n_added, len(done.failures), done.n_encoded) == (14, 1, 11)
+            assert (done.n_added, len(done.failures)) == (14, 1)
+            # One indexer encodes copies once. Workers who have copies at hand at the same time do not know it.
+            assert done.n_encoded == 11 if ray is None else 11 <= done.n_encoded <= 14
             assert library.index(folder, ray=ray).n_added == 0
             found.append(everything_in(library.store))
     assert found[0] == found[1]
