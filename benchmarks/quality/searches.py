@@ -4,8 +4,11 @@ The queries of a set (`benchmarks/quality/searches/NAME.tsv`) were written befor
 has the kinds of queries, and as far as they are known the queries, of an audit of search before it had the eye, and is
 asked of the same photos, the first 300 test photos of Flickr8K; `other` is asked of the next 300.
 
-    SEESAY_DATA=… python -m benchmarks.quality.searches audit --sheets DIR     draw what is found, to be looked at
+    SEESAY_DATA=… python -m benchmarks.quality.searches audit --sheets DIR     draw what was found and not judged
     SEESAY_DATA=… python -m benchmarks.quality.searches audit                  count, and write the record
+
+What nobody judged is drawn in an order of its own, `NAME-unjudged-N.png`, each photo with its query and without its
+rank or score, so that it is judged without knowing how it was found; the sheets `NAME-N.png` have the ranking.
 
 What was seen is kept in benchmarks/results/searches/NAME.tsv, one photo and query a line, so that a later search is
 only to be looked at where it finds other photos. For colours, counts, activities, typos and other languages all 300
@@ -27,6 +30,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.drawing.sheets import Cell, draw_sheet, save_picture
@@ -40,6 +45,8 @@ AT = 5
 BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 1.01)
 ROWS = 10
 """Queries on a sheet."""
+UNJUDGED = 20
+"""Photos on a sheet of those that nobody judged."""
 
 
 def main() -> None:
@@ -53,9 +60,10 @@ def main() -> None:
     judged = {(row["query"], row["photo"]): int(row["fits"]) for row in read_rows(judgements_of(arguments.output))}
     with TemporaryDirectory() as temporary:
         answers = search_all([query for _, query in queries], SETS[arguments.set], Path(temporary))
-        if arguments.sheets:
-            draw(arguments.sheets, arguments.set, answers)
     unseen = [(a.query, path.name) for a in answers for path in a.paths if (a.query, path.name) not in judged]
+    if arguments.sheets:
+        draw(arguments.sheets, arguments.set, answers)
+        draw_unjudged(arguments.sheets, arguments.set, unseen)
     if unseen:
         for query, photo in unseen:
             print(f"{query}\t{photo}")
@@ -104,6 +112,16 @@ def draw(folder: Path, name: str, answers: Sequence[SearchResults]) -> None:
             cells += found + [Cell()] * (AT - len(found))
         sheet = draw_sheet(cells, AT, row_labels=[answer.query for answer in some], width=150)
         save_picture(sheet, folder / f"{name}-{start // ROWS}.png")
+
+
+def draw_unjudged(folder: Path, name: str, unseen: Sequence[tuple[str, str]]) -> None:
+    """Photos with the query that each was found for, in an order that says nothing of their rank."""
+    paths = {path.name: path for path in data.load("flickr8k").split("test").images}
+    order = np.random.default_rng(0).permutation(len(unseen))
+    cells = [Cell(paths[photo], query, photo) for query, photo in (unseen[place] for place in order)]
+    for start in range(0, len(cells), UNJUDGED):
+        sheet = draw_sheet(cells[start : start + UNJUDGED], 4, width=280)
+        save_picture(sheet, folder / f"{name}-unjudged-{start // UNJUDGED}.png")
 
 
 def tell(kind: str, answer: SearchResults, judged: dict[tuple[str, str], int]) -> dict[str, Any]:
