@@ -1,8 +1,9 @@
 """Searches as people type them, over 300 photos, judged by looking: how many of the first five fit?
 
-The queries of a set (`benchmarks/quality/searches/NAME.tsv`) were written before anybody saw what they find: `audit`
-has the kinds of queries, and as far as they are known the queries, of an audit of search before it had the eye, and is
-asked of the same photos, the first 300 test photos of Flickr8K; `other` is asked of the next 300.
+The queries (`benchmarks/quality/searches/NAME.tsv`) were written before anybody saw what they find: `audit` has the
+kinds of queries, and as far as they are known the queries, of an audit of search before it had the eye. They are asked
+of the first 300 test photos of Flickr8K by name (set `audit`), and of the first 300 of the published list of test
+photos, those that the audit looked at (set `listed`). The queries of `other` are asked of photos 301 to 600 by name.
 
     SEESAY_DATA=… python -m benchmarks.quality.searches audit --sheets DIR     draw what was found and not judged
     SEESAY_DATA=… python -m benchmarks.quality.searches audit                  count, and write the record
@@ -38,14 +39,15 @@ from seesay.drawing.sheets import Cell, draw_sheet, save_picture
 from seesay.library import Library
 from seesay.verbs.searching import SearchResults, find_in, say_score
 
-SETS = {"audit": 0, "other": 300}
-"""The first of the test photos that each set of queries is asked of."""
+SETS = {"audit": ("audit", "by name", 0), "listed": ("audit", "by list", 0), "other": ("other", "by name", 300)}
+"""For each set its queries, the order of the test photos, and the first of the photos that they are asked of."""
+LIST = "Flickr8k_text/Flickr_8k.testImages.txt"
 N_PHOTOS = 300
 AT = 5
 BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 1.01)
 ROWS = 10
 """Queries on a sheet."""
-UNJUDGED = 20
+UNJUDGED = 30
 """Photos on a sheet of those that nobody judged."""
 
 
@@ -55,11 +57,13 @@ def main() -> None:
     parser.add_argument("--sheets", type=Path, metavar="DIR", help="draw what is found, and list what nobody judged")
     arguments = parse_arguments(parser, "searches")
     arguments.output = arguments.output.parent / "searches" / f"{arguments.set}.json"
-    place = Path(__file__).parent / "searches" / f"{arguments.set}.tsv"
+    asked, order, first = SETS[arguments.set]
+    place = Path(__file__).parent / "searches" / f"{asked}.tsv"
     queries = [(row["kind"], row["query"]) for row in read_rows(place)]
     judged = {(row["query"], row["photo"]): int(row["fits"]) for row in read_rows(judgements_of(arguments.output))}
     with TemporaryDirectory() as temporary:
-        answers = search_all([query for _, query in queries], SETS[arguments.set], Path(temporary))
+        photos = test_photos(order)[first : first + N_PHOTOS]
+        answers = search_all([query for _, query in queries], photos, Path(temporary))
     unseen = [(a.query, path.name) for a in answers for path in a.paths if (a.query, path.name) not in judged]
     if arguments.sheets:
         draw(arguments.sheets, arguments.set, answers)
@@ -72,10 +76,10 @@ def main() -> None:
     kinds = by_kind(rows)
     for kind, found in kinds.items():
         print(f"{kind:10} {found['fit']:3} of {found['of']}")
-    first = SETS[arguments.set]
     record(
         arguments, ("numpy",), set=arguments.set, model=answers[0].model, data="flickr8k/test",
-        photos=f"{first + 1} to {first + N_PHOTOS}", at=AT, by_kind=kinds, reliability=reliability(rows), queries=rows,
+        photos=f"{first + 1} to {first + N_PHOTOS} {order}", at=AT, by_kind=kinds, reliability=reliability(rows),
+        queries=rows,
     )  # fmt: skip
 
 
@@ -90,11 +94,21 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
-def search_all(queries: Sequence[str], first: int, temporary: Path) -> list[SearchResults]:
+def test_photos(order: str) -> list[Path]:
+    """The test photos of Flickr8K, sorted by their names or as the published list has them."""
+    paths = data.load("flickr8k").split("test").images
+    if order == "by name":
+        return paths
+    by_name = {path.name: path for path in paths}
+    listed = (data.locate("flickr8k") / LIST).read_text(encoding="ascii").split()
+    return [by_name[name] for name in listed]
+
+
+def search_all(queries: Sequence[str], photos: Sequence[Path], temporary: Path) -> list[SearchResults]:
     """What a library of the photos finds for each query."""
     folder = temporary / "photos"
     folder.mkdir()
-    for path in data.load("flickr8k").split("test").images[first : first + N_PHOTOS]:
+    for path in photos:
         (folder / path.name).symlink_to(path.resolve())
     with Library(temporary / "library") as library:
         library.index(folder)
@@ -120,7 +134,7 @@ def draw_unjudged(folder: Path, name: str, unseen: Sequence[tuple[str, str]]) ->
     order = np.random.default_rng(0).permutation(len(unseen))
     cells = [Cell(paths[photo], query, photo) for query, photo in (unseen[place] for place in order)]
     for start in range(0, len(cells), UNJUDGED):
-        sheet = draw_sheet(cells[start : start + UNJUDGED], 4, width=280)
+        sheet = draw_sheet(cells[start : start + UNJUDGED], 6, width=250)
         save_picture(sheet, folder / f"{name}-unjudged-{start // UNJUDGED}.png")
 
 

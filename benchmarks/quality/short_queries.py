@@ -17,7 +17,7 @@ but the vector of the query:
 import argparse
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -86,9 +86,9 @@ def main() -> None:
     record(arguments, ("numpy",), split="dev", weights="eye", queries=queries, average_precision_and_p5=found)
 
 
-def gather(dev: Collection) -> Said:
+def gather(dev: Collection, n_of: Mapping[str, int] = N_OF) -> Said:
     """Phrases of captions and the photos whose describers used them, a few of each kind, drawn with a fixed seed."""
-    said: dict[str, defaultdict[str, set[int]]] = {kind: defaultdict(set) for kind in N_OF}
+    said: dict[str, defaultdict[str, set[int]]] = {kind: defaultdict(set) for kind in n_of}
     for place, item in enumerate(dev.items):
         for sentence in item.sentences:
             for kind, query in phrases_of([word for word in tokenize(sentence) if re.fullmatch("[a-z]+", word)]):
@@ -97,7 +97,7 @@ def gather(dev: Collection) -> Said:
     drawn: Said = {}
     for kind, own in said.items():
         fit = sorted(query for query, photos in own.items() if FEWEST <= len(photos) <= MOST)
-        drawn[kind] = {fit[row]: own[fit[row]] for row in rng.permutation(len(fit))[: N_OF[kind]]}
+        drawn[kind] = {fit[row]: own[fit[row]] for row in rng.permutation(len(fit))[: n_of[kind]]}
     return drawn
 
 

@@ -153,6 +153,17 @@ def test_results_come_while_one_types(visit: Callable[..., Any]) -> None:
     expect(page.locator("#title")).to_have_text("“a close up of a cat”")
 
 
+def test_what_is_typed_with_pauses_is_one_step_to_go_back_by(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+cup+of+coffee")
+    first(page, "coffee.jpg")
+    for typed in ("a close up", "a close up of a cat"):
+        page.get_by_role("searchbox").fill(typed)
+        expect(page).to_have_url(re.compile(typed.replace(" ", r"\\+") + "$"))  # as one waits
+    page.keyboard.press("Enter")
+    page.go_back()
+    expect(page.get_by_role("searchbox")).to_have_value("a cup of coffee")
+
+
 def test_an_address_shows_what_it_says(visit: Callable[..., Any]) -> None:
     page = visit("?q=a+cup+of+coffee+on+a+table")
     first(page, "coffee.jpg")
@@ -424,6 +435,28 @@ def test_another_sentence_gets_a_verdict_of_its_own_and_a_key_shows_the_reason(v
     expect(page.locator("#picture")).not_to_have_attribute("alt", re.compile("^Photo"))  # but a caption
 
 
+def test_the_verdict_of_the_search_is_there_while_the_reason_is_looked_for(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+cat")
+    first(page, "cat.jpg")
+    asked: list[Any] = []
+    page.route("**/explain**", asked.append)  # and no answer yet
+    label = tiles(page).first.get_attribute("aria-label")
+    open_photo(page, "cat.jpg")
+    expect(page.locator("#word-note")).to_have_text("Looking …")
+    assert page.locator("#verdict").inner_text() in label
+    asked[0].continue_()
+    expect(page.locator("#words .word").first).to_be_visible()
+
+
+def test_on_a_phone_one_is_told_to_tap_a_word(visit: Callable[..., Any]) -> None:
+    page = visit("?q=a+cat", viewport={"width": 390, "height": 780}, has_touch=True, is_mobile=True)
+    first(page, "cat.jpg")
+    open_photo(page, "cat.jpg")
+    expect(page.locator("#word-note")).to_have_text("Tap a word to see what it refers to.")
+    page.locator("#words .word").first.tap()
+    expect(page.locator("#box")).to_be_visible()
+
+
 def test_what_was_understood_is_told_and_can_be_undone(visit: Callable[..., Any]) -> None:
     page = visit("?q=a+caat+without+coffee")
     first(page, "cat.jpg")
@@ -451,6 +484,7 @@ def test_one_can_type_at_once_or_choose_an_example(visit: Callable[..., Any]) ->
 def test_a_mistyped_address_leads_back_to_the_photos(visit: Callable[..., Any]) -> None:
     page = visit("nowhere")
     expect(page.locator("h1")).to_have_text("There is nothing at this address")
+    assert page.locator("link[rel=icon]").get_attribute("href") == "/static/icon.svg"
     page.get_by_role("link", name="To the photos").click()
     expect(tiles(page).first).to_be_visible()
 

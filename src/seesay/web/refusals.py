@@ -22,6 +22,7 @@ _NOT_HERE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Not found · seesay</title>
+<link rel="icon" href="/static/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/static/style.css">
 <main class="message">
   <h1>There is nothing at this address</h1>

@@ -65,7 +65,7 @@ def calibration_commands() -> str:
     return dated(table(header, rows), found, "python -m benchmarks.quality.calibration")
 
 
-LOOKED_THROUGH = ("activity", "count", "colour", "typo", "language")
+LOOKED_THROUGH = {name: ("activity", "count", "colour", "typo", "language") for name in ("audit", "other")}
 """Kinds of queries for which every photo of a set was looked at, so that all photos that fit are known."""
 
 
@@ -80,11 +80,13 @@ def searches() -> str:
             own, at = found["by_kind"][kind], found["at"]
             queries = [row["query"] for row in found["queries"] if row["kind"] == kind]
             possible = sum(min(at, fitting[name][query]) for query in queries)
-            cells += [f"{own['fit']} of {own['of']}", possible if kind in LOOKED_THROUGH else ""]
+            cells.append(f"{own['fit']} of {own['of']}")
+            if name in LOOKED_THROUGH:
+                cells.append(possible if kind in LOOKED_THROUGH[name] else "")
         rows.append(cells)
     header = ["kind of query"]
     for name, found in sets.items():
-        header += [f"`{name}`, photos {found['photos']}", "at most"]
+        header += [f"`{name}`, photos {found['photos']}", *(["at most"] if name in LOOKED_THROUGH else [])]
     commands = "` and `".join(f"python -m benchmarks.quality.searches {name}" for name in sets)
     return dated(table(header, rows), next(iter(sets.values())), commands)
 

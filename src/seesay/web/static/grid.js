@@ -84,7 +84,7 @@ export class Grid {
   tile(item) {
     const { photo, tags = [], copies = [], word } = item;
     const image = element("img", {
-      src: photo.thumbnail, alt: tags.length ? tags.join(", ") : photo.name, loading: "lazy", decoding: "async",
+      src: photo.thumbnail, alt: tags.length ? tags.join(", ") : "Photo", loading: "lazy", decoding: "async",
       width: photo.width, height: photo.height,
     });
     image.addEventListener("error", () => link.classList.add("broken"), { once: true });

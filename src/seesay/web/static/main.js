@@ -161,12 +161,20 @@ function searchLike(file) {
   go({ like: "", box: "", photo: "" });
 }
 
-const whileTyping = debounce(() => go({ q: $("q").value }, { replace: true }), WHILE_TYPING);
+// A query is one step to go back by, however often one pauses while typing it.
+let typing = false;
+const search = () => {
+  go({ q: $("q").value }, { replace: typing });
+  typing = true;
+};
+const whileTyping = debounce(search, WHILE_TYPING);
 $("q").addEventListener("input", whileTyping);
+$("q").addEventListener("blur", () => (typing = false));
 $("search").addEventListener("submit", (event) => {
   event.preventDefault();
   whileTyping.cancel();
-  go({ q: $("q").value });
+  search();
+  typing = false;
 });
 $("upload").addEventListener("change", (event) => {
   searchLike(event.target.files[0]);
@@ -189,6 +197,7 @@ $("home").addEventListener("click", (event) => {
   go(read(""));
 });
 addEventListener("popstate", () => {
+  typing = false;
   state = read();
   $("q").value = state.q;
   show();

@@ -6,6 +6,9 @@ import { clearHeat, drawHeat } from "./heat.js";
 import { Region } from "./region.js";
 import { asSentence, bytes, day, percent, verdict } from "./words.js";
 
+// A phone has neither a pointer that can rest on a word nor number keys.
+const HOW_TO_CHOOSE = matchMedia("(hover: none)").matches ? "Tap a word" : "Point at a word, or press its number,";
+
 export class Viewer {
   constructor({ onClose, onStep, onSearch }) {
     Object.assign(this, { onClose, onStep, onSearch, id: null, asked: new AbortController() });
@@ -47,7 +50,7 @@ export class Viewer {
       $("photo-name").textContent = error.status === 404 ? "This photo is not in the library" : error.message;
       return;
     }
-    if (sentence) await this.explain(sentence);
+    if (sentence) await this.explain(sentence, item?.word ? verdict(item) : ""); // search has judged it
     if (!signal.aborted) await this.caption(signal);
   }
 
@@ -133,20 +136,21 @@ export class Viewer {
     }
   }
 
-  async explain(sentence) {
+  // Show the reason for a sentence; `known` is its verdict, where there is one before the server has looked.
+  async explain(sentence, known = "") {
     const { signal } = this.asked;
     this.held = null;
     this.rest();
     this.title("Why", "Ask about another sentence");
     $("words").replaceChildren(...sentence.split(/\s+/).map((text) => element("span", { className: "still" }, `${text} `)));
-    $("verdict").textContent = ""; // that of another sentence
+    $("verdict").textContent = known;
     $("word-note").textContent = "Looking …";
     try {
       const { words, notes, ...judged } = await api.explain(this.id, sentence, signal);
       $("verdict").textContent = judged.score === null ? "" : verdict(judged);
       $("words").replaceChildren(...words.map((word) => this.chip(word)));
       const shown = words.some((word) => word.heat.length);
-      const hint = shown ? "Point at a word, or press its number, to see what it refers to." : "None of these words can be shown.";
+      const hint = shown ? `${HOW_TO_CHOOSE} to see what it refers to.` : "None of these words can be shown.";
       this.note = [...notes.map(asSentence), hint].join(" ");
       $("word-note").textContent = this.note;
     } catch (error) {
