@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,13 @@ def caption(seesay: Call, captioner: Path, photos: Path) -> Call:
 
 def test_one_photo_gets_its_sentence(caption: Call) -> None:
     code, out, err = caption("red.jpg", "--no-rerank")
+    assert (code, err) == (0, "")
+    assert out.rstrip("\n") in RED
+
+
+def test_a_photo_may_come_from_stdin(caption: Call, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO((photos / "red.jpg").read_bytes())))
+    code, out, err = caption("-", "--no-rerank")
     assert (code, err) == (0, "")
     assert out.rstrip("\n") in RED
 

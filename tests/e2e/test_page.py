@@ -158,7 +158,7 @@ def test_what_is_typed_with_pauses_is_one_step_to_go_back_by(visit: Callable[...
     first(page, "coffee.jpg")
     for typed in ("a close up", "a close up of a cat"):
         page.get_by_role("searchbox").fill(typed)
-        expect(page).to_have_url(re.compile(typed.replace(" ", r"\\+") + "$"))  # as one waits
+        expect(page).to_have_url(re.compile(typed.replace(" ", r"\+") + "$"))  # as one waits
     page.keyboard.press("Enter")
     page.go_back()
     expect(page.get_by_role("searchbox")).to_have_value("a cup of coffee")
@@ -439,7 +439,7 @@ def test_the_verdict_of_the_search_is_there_while_the_reason_is_looked_for(visit
     page = visit("?q=a+cat")
     first(page, "cat.jpg")
     asked: list[Any] = []
-    page.route("**/explain**", asked.append)  # and no answer yet
+    page.route("**/explain**", lambda route: asked.append(route))  # and no answer yet
     label = tiles(page).first.get_attribute("aria-label")
     open_photo(page, "cat.jpg")
     expect(page.locator("#word-note")).to_have_text("Looking …")

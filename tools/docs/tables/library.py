@@ -65,7 +65,7 @@ def calibration_commands() -> str:
     return dated(table(header, rows), found, "python -m benchmarks.quality.calibration")
 
 
-LOOKED_THROUGH = {name: ("activity", "count", "colour", "typo", "language") for name in ("audit", "other")}
+LOOKED_THROUGH = dict.fromkeys(("audit", "other"), ("activity", "count", "colour", "typo", "language"))
 """Kinds of queries for which every photo of a set was looked at, so that all photos that fit are known."""
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from seesay.cli import light
 from seesay.cli.messages import warn
-from seesay.cli.options import AsJson, Model, Overwrite, Photos
-from seesay.cli.pictures import require_free
+from seesay.cli.options import AsJson, Model, Overwrite, PathOrAddress
+from seesay.cli.pictures import read_stdin, require_free
 from seesay.system import ranges
 from seesay.system.names import printable
+from seesay.system.remote import as_path
 
 if TYPE_CHECKING:
     from seesay.captioning.settings import Sampling
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def caption(
-    photos: Photos,
+    photos: Annotated[
+        list[PathOrAddress],
+        light.Argument(parser=as_path, metavar="PHOTO…", help="Photos, and folders of photos; - reads one from stdin."),
+    ],
     model: Model = "mrnn",
     n_best: Annotated[
         int, light.Option("--n-best", "-n", min=1, max=ranges.BEAM, metavar="N", help="Captions for each photo.")
@@ -117,9 +121,9 @@ def caption(
     if coco is not None:
         _require_different_ids(paths)
     found = Captions(model, False, ()) if not paths else write(
-        paths, model=model, n_best=n_best, start=start, beam=beam, max_length=max_length, sampling=sampling,
-        references=references if rerank else None, metric=metric, k=k, m=m, skip_unusable=True,
-        bars=partial(progress_bar, quiet=as_json),
+        [read_stdin(path) for path in paths], model=model, n_best=n_best, start=start, beam=beam,
+        max_length=max_length, sampling=sampling, references=references if rerank else None, metric=metric, k=k, m=m,
+        skip_unusable=True, bars=partial(progress_bar, quiet=as_json),
     )  # fmt: skip
     found = replace(found, failures={**{str(path): why for path, why in failures.items()}, **found.failures})
     warn(found.warnings)
