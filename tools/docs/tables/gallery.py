@@ -47,6 +47,33 @@ def short_queries() -> str:
     return dated(table(header, rows), found, "python -m benchmarks.quality.short_queries")
 
 
+SHORT_REGIONS = (
+    "eye", "as search does", "alignment, 20 photos, 0.4", "alignment, 20 photos, 0.6", "alignment, 50 photos, 0.6",
+    "alignment, 100 photos, 0.4", "alignment, 100 photos, 0.6", "alignment, 100 photos, 0.8", "best region, 0.4",
+    "standing out, 0.4", "against others, 0.4", "that of the thing, 0.4", "many regions, 0.4",
+)  # fmt: skip
+"""The ways that the documentation shows; the record has all."""
+
+
+def short_regions() -> str:
+    """Average precision of short queries whose best photos are reranked by their regions."""
+    found = result("short_regions")
+    ways = found["average_precision_and_p5"]
+    kinds = list(next(iter(ways["eye"].values())))
+
+    def say(own: dict[str, list[float]]) -> str:
+        return " / ".join(f"{own[kind][0]:.1f}" if kind in own else "–" for kind in kinds)
+
+    sizes = found["collections"]
+    rows: list[list[object]] = [[way, *(say(ways[way].get(name, {})) for name in sizes)] for way in SHORT_REGIONS]
+    header = ["order of the best photos", *(f"{name}/dev: {' / '.join(kinds)}" for name in sizes)]
+    asked = "; ".join(
+        f"{name} {' / '.join(str(own['queries'].get(kind, 0)) for kind in kinds)} queries over {own['photos']} photos"
+        for name, own in sizes.items()
+    )
+    return dated(table(header, rows) + f"\n{asked}.", found, "python -m benchmarks.quality.short_regions --photos 500")
+
+
 def short_texts() -> str:
     """Average precision of short texts by how many words they have, and by how much hubness counts for."""
     found = result("short_texts")["steps"][0]
@@ -61,4 +88,4 @@ def short_texts() -> str:
     return f"{table(header, rows)}\n\nThe shares in bold ship. Chosen by `seesay tune eye --only short`.\n"
 
 
-TABLES = (gallery, gallery_photos, short_queries, short_texts)
+TABLES = (gallery, gallery_photos, short_queries, short_texts, short_regions)
