@@ -40,6 +40,8 @@ MAX_LENGTH = 20
 """Words at which captions are cut, where the weights have not said otherwise."""
 N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
+N_BOXED = 400
+"""Dev images on which people's boxes choose: each is seen in several crops."""
 N_FITTED = 300
 """Dev images whose phrases or captions doubt is fitted to; it is measured on a third as many others."""
 FIT = "fit"
@@ -175,10 +177,13 @@ def propose_matching(weights: Weights, request: Request) -> Proposal:
 
 def propose_grounding(weights: Weights, request: Request) -> Proposal:
     boxed = _boxed(weights, request, "grounding")
-    model = load_aligner(weights.folder)
-    phrases, words = grounding.gather(model, boxed)
-    request.tell(f"{len(phrases.truth):,} phrases of {len(boxed):,} photos")
-    found, figures = grounding.choose_grounding(phrases, words, grounding_of(model))
+    boxed = replace(boxed, items=boxed.items[:N_BOXED])
+    model, gathered = load_aligner(weights.folder), {}
+    for side in grounding.sides_for(model, present := grounding_of(model)):
+        gathered[side] = grounding.gather(model, boxed, side)
+        n_phrases = len(gathered[side][0].truth)
+        request.tell(f"{n_phrases:,} phrases of {len(boxed):,} photos, crops of side {side:g}")
+    found, figures = grounding.choose_grounding(gathered, present)
     return Proposal("grounding", asdict(found), boxed.name, figures=figures)
 
 
