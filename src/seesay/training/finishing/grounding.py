@@ -6,7 +6,7 @@ Whether images are looked at again in crops is chosen before the others, by poin
 the constants that suit it best.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.data import Collection
+from seesay.data import Collection, Item
 from seesay.engines import answering
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases, phrase_vectors
 from seesay.grounding.chains import align_words
@@ -199,32 +199,37 @@ def gather(model: Aligner, collection: Collection, side: float = 0.0) -> Gathere
     phrases = boxed_phrases(collection)
     places = np.array([phrase.item for phrase in phrases])
     vectors = phrase_vectors(answers, collection, phrases, "phrase")
-
-    def see(item: int, words: NDArray[np.float32]) -> Floats:
-        return heat_of(table.arrays([item]), closeups[item], partial(heat_maps, answers, vectors=words))
-
-    heat = [see(item, vectors[places == item]) for item in np.unique(places).tolist()]
+    heat: list[Floats] = []
+    words: list[Words] = []
+    for item in np.unique(places).tolist():
+        own = [phrase for phrase in phrases if phrase.item == item]
+        read = _read_words(answers, collection.items[item], own)
+        asked = [vectors[places == item], *(states for states, _ in read)]
+        locate = partial(heat_maps, answers, vectors=np.concatenate(asked))  # what a cell is, is computed once
+        first, *others = np.split(
+            heat_of(table.arrays([item]), closeups[item], locate), np.cumsum([len(each) for each in asked])[:-1]
+        )
+        heat.append(first)
+        words += [Words(maps, regions[item], *about) for maps, (_, about) in zip(others, read, strict=True)]
     finer = FINER if side else 1
-    found = Phrases(np.concatenate(heat), places, [phrase.boxes for phrase in phrases], regions, finer)
-    return found, _gather_words(answers, collection, see, phrases, regions)
+    return Phrases(np.concatenate(heat), places, [phrase.boxes for phrase in phrases], regions, finer), words
 
 
-def _gather_words(
-    model: Answering,
-    collection: Collection,
-    see: Callable[[int, NDArray[np.float32]], Floats],
-    phrases: Sequence[BoxedPhrase],
-    regions: Sequence[Boxes],
-) -> list[Words]:
-    by_sentence: dict[tuple[int, int], list[BoxedPhrase]] = {}
+Spans = list[tuple[tuple[int, int], NDArray[np.float64]]]
+
+
+def _read_words(
+    model: Answering, item: Item, phrases: Sequence[BoxedPhrase]
+) -> list[tuple[NDArray[np.float32], tuple[list[bool], Spans]]]:
+    """Of each sentence of an image with boxed phrases the vectors of its words, which get a box, and the phrases."""
+    by_sentence: dict[int, list[BoxedPhrase]] = {}
     for phrase in phrases:
-        by_sentence.setdefault((phrase.item, phrase.sentence), []).append(phrase)
+        by_sentence.setdefault(phrase.sentence, []).append(phrase)
     found = []
-    for (item, sentence), own in by_sentence.items():
-        text = collection.items[item].sentences[sentence]
+    for sentence, own in by_sentence.items():
+        text = item.sentences[sentence]
         texts = model.encode_texts([text])
         n_words = min(int(texts.lengths[0]), max(phrase.span[1] for phrase in own))
-        grounded = name_things(tokenize(text)[:n_words])
-        heat = see(item, texts.states[0, :n_words])
-        found.append(Words(heat, regions[item], grounded, [(phrase.span, phrase.boxes) for phrase in own]))
+        spans = [(phrase.span, phrase.boxes) for phrase in own]
+        found.append((texts.states[0, :n_words], (name_things(tokenize(text)[:n_words]), spans)))
     return found

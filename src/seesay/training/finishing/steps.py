@@ -40,7 +40,7 @@ MAX_LENGTH = 20
 """Words at which captions are cut, where the weights have not said otherwise."""
 N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
-N_BOXED = 400
+N_BOXED = 200
 """Dev images on which people's boxes choose: each is seen in several crops."""
 N_FITTED = 300
 """Dev images whose phrases or captions doubt is fitted to; it is measured on a third as many others."""
