@@ -53,10 +53,11 @@ class Doubt:
         look: ArrayLike = 0.0,
     ) -> NDArray[np.float64]:
         """That an answer of so many words is right."""
-        given = (evidence, n_words, match, peak, look)
-        weights = (self.slope, self.per_word, self.per_match, self.per_peak, self.per_look)
-        counted = [weight * np.asarray(own, np.float64) for weight, own in zip(weights, given, strict=True)]
-        return sigmoid(sum(counted, np.float64(self.offset)))
+        seen, n, cosine, hottest, near = (
+            np.asarray(own, np.float64) for own in (evidence, n_words, match, peak, look)
+        )  # fmt: skip
+        crops = self.per_peak * hottest + self.per_look * near
+        return sigmoid(self.slope * seen + self.per_word * n + self.per_match * cosine + crops + self.offset)
 
     def doubts(self, probability: float) -> bool:
         """Whether an answer of this probability is doubted."""
