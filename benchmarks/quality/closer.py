@@ -135,8 +135,10 @@ def see_photo(
     seconds: dict[float, float] = {}
     for side in SIDES:
         start = process_time()
-        closer = looks[side] = look_closer(image, side, model.features)  # type: ignore[assignment]
+        closer = look_closer(image, side, model.features)
         seconds[side] = process_time() - start
+        assert closer is not None
+        looks[side] = closer
         corners = Closer(closer.features.rows(slice(4)), closer.boxes[:4])
         heat |= {f"crops {side}": closer.heat(locate), f"crops {side}, no middle": corners.heat(locate)}
     own = heat[f"crops {SIDE}"]
@@ -157,11 +159,11 @@ def see_photo(
     )
 
 
-def widen(box: Floats | Boxes) -> Floats:
+def widen(box: Boxes) -> Boxes:
     """A box with a margin."""
     left, top, right, bottom = (float(edge) for edge in box)
     across, down = MARGIN * (right - left), MARGIN * (bottom - top)
-    return np.array([left - across, top - down, right + across, bottom + down]).clip(0, 1)
+    return np.array([left - across, top - down, right + across, bottom + down], np.float32).clip(0, 1)
 
 
 def measure(photos: Sequence[Photo], way: str, weight: float = 0.0) -> dict[str, float]:
