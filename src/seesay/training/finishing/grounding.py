@@ -38,7 +38,7 @@ AREA_POWERS = (0.4, 0.5, 0.6, 0.7, 0.8)
 COUPLINGS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 COMMONS = (0.0, 0.4, 0.6, 0.8, 1.0)
 SIDES = (0.0, 0.65)
-"""Of the crops; 0.55 and 0.75 are no better (`benchmarks/quality/closer.py`)."""
+"""Of the crops; `benchmarks/quality/closer.py` compares others."""
 WHOLE = ("squash", "mirror")
 """How networks are shown images that see all of a crop: one that sees its middle alone is not asked again."""
 PROPOSALS = "search-100"
