@@ -17,7 +17,8 @@ from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import EvaluationSet, Protocol, timed
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases, phrase_vectors
-from seesay.grounding.heat import Floats, Scores, box_overlaps, heat_maps, point_at
+from seesay.grounding.closer import Closer, Closeups, heat_of, points_of
+from seesay.grounding.heat import Floats, Scores, box_overlaps, heat_maps
 from seesay.grounding.tuned import grounding_of
 from seesay.images.arrays import ImageFeatures
 from seesay.images.extraction import features_of
@@ -111,11 +112,15 @@ def evaluate_grounding(
     places = np.array([of_item[phrase.item] for phrase in phrases])
     points, drawn = np.zeros((len(phrases), 2)), np.zeros((len(phrases), 4))
     answers = answering(model)
+    closeups = Closeups(paths, grounding_of(model).closer, model.feature_spec, store)
     with timed("answers", seconds):
         vectors = phrase_vectors(answers, collection, phrases, reading)
         for place in range(len(boxed)):
             own = np.flatnonzero(places == place)
-            points[own], drawn[own] = answer(answers, table.arrays([place]), regions[place], vectors[own])
+            seen = table.arrays([place]), closeups[place]
+            points[own], drawn[own] = answer(answers, *seen, regions[place], vectors[own])
+            if on_progress:
+                on_progress(place + 1, len(boxed))
     truth = [phrase.boxes for phrase in phrases]
     centre, whole = np.full((len(phrases), 2), 0.5), np.tile([0.0, 0.0, 1.0, 1.0], (len(phrases), 1))
     chance, bound = _blind([regions[place] for place in places], truth)
@@ -139,12 +144,14 @@ def evaluate_grounding(
     )
 
 
-def answer(model: Answering, features: ImageFeatures, regions: Boxes, vectors: Scores) -> tuple[Floats, Floats]:
+def answer(
+    model: Answering, features: ImageFeatures, closer: Closer | None, regions: Boxes, vectors: Scores
+) -> tuple[Floats, Floats]:
     """Where a model points (n, 2) and which of the regions it draws (n, 4), for the vectors of n phrases."""
-    heat = heat_maps(model, features, vectors)
+    heat = heat_of(features, closer, lambda seen: heat_maps(model, seen, vectors))
     how = grounding_of(model)
     drawn = regions[box_overlaps(heat, regions, **how.rule).argmax(axis=1)]
-    return point_at(heat, how.blur), drawn.astype(np.float64)
+    return points_of(heat, how, closer), drawn.astype(np.float64)
 
 
 def _report(points: Floats, drawn: Floats, truth: Sequence[NDArray[np.float64]]) -> GroundingReport:

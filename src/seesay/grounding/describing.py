@@ -11,6 +11,7 @@ differ from each other.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from seesay.captioning.captions import caption_encoded
 from seesay.captioning.sentences import Caption
 from seesay.captioning.settings import Settings
 from seesay.grounding import phrases as phrase_bank
+from seesay.grounding.closer import Closer, heat_of, look_closer
 from seesay.grounding.heat import box_overlaps, heat_maps, salient_boxes
 from seesay.grounding.phrases import FoundPhrase, PhraseBank
 from seesay.grounding.tuned import grounding_of
@@ -115,7 +117,8 @@ def describe_image(
     said = {caption.words: caption for several in captions for caption in several}
     known = [caption for caption in said.values() if all(word in aligner.vocabulary for word in caption.words)]
     phrases = only_phrases(known) or list(said.values())  # of a word that it does not know the aligner is no judge
-    rated = place_phrases(aligner, seen, boxes, phrases)
+    closer = look_closer(image, grounding_of(aligner).closer, aligner.features)
+    rated = place_phrases(aligner, seen, boxes, phrases, closer)
     rated.sort(key=lambda region: -(region.fit or 0.0))
     return keep_different([region for region in rated if (region.fit or 0.0) >= FAINT * (rated[0].fit or 0.0)], n)
 
@@ -173,14 +176,19 @@ def _propose(image: Image.Image, regions: str) -> Boxes:
 
 
 def place_phrases(
-    aligner: Answering, features: ImageFeatures, boxes: Boxes, phrases: Sequence[Caption]
+    aligner: Answering,
+    features: ImageFeatures,
+    boxes: Boxes,
+    phrases: Sequence[Caption],
+    closer: Closer | None = None,
 ) -> list[Described]:
-    """Where in one image phrases fit best, and how well, however long they are."""
+    """Where in one image, seen in crops where they are given, phrases fit best, and how well, however long they are."""
     texts = aligner.encode_texts([phrase.text for phrase in phrases])
     is_word = (texts.mask & (texts.words > END))[:, :, None]  # not what stands for a sentence as a whole
     sums = np.where(is_word, texts.states, 0).sum(1)  # (n, D)
     vectors = sums / np.linalg.norm(sums, axis=1, keepdims=True).clip(1e-12)
-    best = box_overlaps(heat_maps(aligner, features, vectors), boxes, **grounding_of(aligner).rule).argmax(axis=1)
+    heat = heat_of(features, closer, partial(heat_maps, aligner, vectors=vectors))
+    best = box_overlaps(heat, boxes, **grounding_of(aligner).rule).argmax(axis=1)
     fits = (vectors * aligner.encode_regions(features, boxes[best])[0]).sum(-1).tolist()
     return [
         Described(_edges(boxes[place]), phrase, fit) for place, phrase, fit in zip(best, phrases, fits, strict=True)

@@ -56,14 +56,12 @@ def heat_maps(model: Answering, features: ImageFeatures, vectors: Scores) -> Flo
     """
     if len(features) != 1 or features.map is None:
         raise ValueError(f"heat maps are of one image with its map, not of {len(features)}")
-    _, height, width, channels = features.map.shape
+    _, height, width, _ = features.map.shape
     if model.can("regions"):
         cells = model.encode_regions(features, whole_and_grid(height, width)[1:])[0]  # (h · w, D)
     elif model.is_embedding:
-        vector = features.map.reshape(-1, channels)
         # Where a model pools several regions of the map, a cell is an image of which every region shows the same.
-        same = np.tile(vector[:, None, None], (1, height, width, 1)) if "map" in model.outputs else None
-        cells = model.encode_images(ImageFeatures(vector, same))
+        cells = model.encode_images(features.cells(maps="map" in model.outputs))
     else:
         raise _no_vectors(model)
     heat: Floats = (vectors @ cells.T).reshape(len(vectors), height, width).astype(np.float64)

@@ -67,6 +67,15 @@ class ImageFeatures:
         parts = {field.name: getattr(self, field.name) for field in fields(self)}
         return ImageFeatures(**{name: part[wanted] for name, part in parts.items() if part is not None})
 
+    def cells(self, *, maps: bool = False) -> "ImageFeatures":
+        """Every cell of the maps as an image of its own; with `maps`, of which every region shows the same."""
+        if self.map is None:
+            raise ValueError("these features hold no map: ask the store for the output 'map'")
+        _, height, width, channels = self.map.shape
+        vectors = self.map.reshape(-1, channels)
+        same = np.tile(vectors[:, None, None], (1, height, width, 1)) if maps else None
+        return ImageFeatures(vectors, same)
+
     def regions(self, boxes: Boxes) -> Floats:
         """The mean of the map over each region, fractions of the image (N, 4): (n, N, C).
 

@@ -45,6 +45,10 @@ class Witness:
             return self._matcher.encode_pooled(np.asarray(features.pooled, np.float32))
         return self._matcher.encode_images(features)
 
+    def see_cells(self, features: ImageFeatures) -> Floats:
+        """One vector for each cell of the images' maps, taken for a whole image: (n · h · w, D)."""
+        return self.see(features.cells(maps="map" in self._matcher.outputs))
+
     def read(self, sentences: Sequence[str]) -> Floats:
         """One vector for each sentence, the more alike an image's the better they fit: (n, D)."""
         return np.asarray(self._matcher.encode_texts(sentences))

@@ -12,12 +12,15 @@ from seesay.system.tables import read_table
 
 @dataclass(frozen=True)
 class Doubt:
-    """P(right) = 1 / (1 + exp(-(slope · evidence + per_word · n + per_match · match + offset))), n being the words.
+    """P(right) = 1 / (1 + exp(-(slope · evidence + per_word · n + per_match · match + per_peak · peak + per_look · look
+    + offset))), n being the words.
 
     Attributes:
         least: The probability below which an answer is doubted.
         per_match: What a matcher's cosine of answer and image counts for, where one judges it.
         matcher: Its weights.
+        per_peak: What the peak of a phrase's heat counts for, where the image is looked at again in crops.
+        per_look: What the matcher's best cosine with a place of these crops counts for.
 
     Example:
         >>> doubt = Doubt(slope=2.0, per_word=-0.5, offset=0.0, least=0.4)
@@ -33,11 +36,28 @@ class Doubt:
     least: float = field(default=0.5, metadata={"at_least": 0, "at_most": 1})
     per_match: float = 0.0
     matcher: str = ""
+    per_peak: float = 0.0
+    per_look: float = 0.0
 
-    def probability(self, evidence: ArrayLike, n_words: ArrayLike, match: ArrayLike = 0.0) -> NDArray[np.float64]:
+    @property
+    def looks_closer(self) -> bool:
+        """Whether crops of the image count."""
+        return bool(self.per_peak or self.per_look)
+
+    def probability(
+        self,
+        evidence: ArrayLike,
+        n_words: ArrayLike,
+        match: ArrayLike = 0.0,
+        peak: ArrayLike = 0.0,
+        look: ArrayLike = 0.0,
+    ) -> NDArray[np.float64]:
         """That an answer of so many words is right."""
-        seen, n, cosine = (np.asarray(given, np.float64) for given in (evidence, n_words, match))
-        return sigmoid(self.slope * seen + self.per_word * n + self.per_match * cosine + self.offset)
+        seen, n, cosine, hottest, near = (
+            np.asarray(own, np.float64) for own in (evidence, n_words, match, peak, look)
+        )  # fmt: skip
+        crops = self.per_peak * hottest + self.per_look * near
+        return sigmoid(self.slope * seen + self.per_word * n + self.per_match * cosine + crops + self.offset)
 
     def doubts(self, probability: float) -> bool:
         """Whether an answer of this probability is doubted."""
@@ -46,7 +66,9 @@ class Doubt:
     def to_table(self) -> dict[str, float | str]:
         """What stands in config.json."""
         table = {key: round(value, 4) if isinstance(value, float) else value for key, value in asdict(self).items()}
-        return table if self.matcher else {key: table[key] for key in ("slope", "per_word", "offset", "least")}
+        crops = ("per_peak", "per_look")
+        unused = (*crops, "per_match", "matcher") if not self.matcher else () if self.looks_closer else crops
+        return {key: value for key, value in table.items() if key not in unused}
 
     @classmethod
     def from_table(cls, table: Any, origin: str, section: str) -> "Doubt":

@@ -11,12 +11,14 @@ class GroundingSettings:
     """How heat maps become points and boxes, and how words are joined into phrases.
 
     Attributes:
-        blur: Width of the bell, in cells, that heat is spread with before its hottest place is looked for.
+        blur: Width of the bell that heat is spread with before its hottest place is looked for, in cells of the
+            network's map.
         floor: Where a place begins to be hot, in standard deviations from the mean of its map.
         ramp: From there to where it is wholly hot, in standard deviations.
         area_power: What the area of a box counts for, to this power: 1 is IoU itself, less is kind to large boxes.
         coupling: What two neighbouring words gain by sharing a box, as a share of what a word gains by its own.
         common: How much of what all words of a sentence have in common is subtracted from each before it chooses a box.
+        closer: Side of the crops in which an image is looked at again, as a share of its own; 0 for none.
     """
 
     blur: float = field(default=1.0, metadata={"at_least": 0})
@@ -25,6 +27,7 @@ class GroundingSettings:
     area_power: float = field(default=0.6, metadata={"at_least": 0})
     coupling: float = field(default=0.1, metadata={"at_least": 0})
     common: float = field(default=0.8, metadata={"at_least": 0})
+    closer: float = field(default=0.0, metadata={"at_least": 0, "at_most": 1})
 
     @property
     def rule(self) -> dict[str, float]:

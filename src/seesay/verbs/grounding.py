@@ -1,6 +1,6 @@
 """`seesay.ground`: the box of a phrase in an image."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -181,27 +181,28 @@ def _find(aligner: "Answering", photo: "Image", asked: "list[Reading]", boxes: "
     from seesay.drawing.overlay import Mark, Word, colour_of
     from seesay.explainers.explanation import scale_heat
     from seesay.explainers.registry import choose_explainer
-    from seesay.grounding.heat import best_boxes, box_overlaps, point_at
+    from seesay.grounding.closer import heat_of, look_closer, points_of
+    from seesay.grounding.heat import best_boxes, box_overlaps
+    from seesay.grounding.presence import signs_of
     from seesay.grounding.tuned import grounding_of
     from seesay.runtime.witness import Witness
 
     how, presence = grounding_of(aligner), doubt_of(aligner.weights, "presence")
-    features = aligner.features([photo])
+    features, closer = aligner.features([photo]), look_closer(photo, how.closer, aligner.features)
     texts = [reading.text for reading in asked]
     scores = aligner.encode_phrases(texts) @ aligner.encode_regions(features, boxes)[0].T  # (n_phrases, N)
-    matches = [0.0] * len(asked)
-    if presence and presence.matcher:
-        witness = Witness(presence.matcher, aligner)
-        matches = (witness.read(texts) @ witness.see(features)[0]).tolist()
-    heats = choose_explainer(aligner).locate(aligner, features, texts)
+    explainer = choose_explainer(aligner)
+    heats = heat_of(features, closer, lambda seen: explainer.locate(aligner, seen, texts))
+    points = points_of(heats, how, closer)
+    witness = Witness(presence.matcher, aligner) if presence and presence.matcher else None
+    signs = signs_of(texts, features, closer, heats, witness).rows
     found, marks, words = [], [], []
     for row, (reading, overlaps) in enumerate(zip(asked, box_overlaps(heats, boxes, **how.rule), strict=True)):
         phrase = reading.written
         for rank, place in enumerate(best_boxes(overlaps, boxes, n)):
             label = phrase if n == 1 else f"{phrase} {rank + 1}"
-            point = point_at(heats[row : row + 1], how.blur)[0]
-            own = _grounded(phrase, boxes[place], float(scores[row, place]), point, reading.unknown)
-            own = judge(own, reading, presence, matches[row])
+            own = _grounded(phrase, boxes[place], float(scores[row, place]), points[row], reading.unknown)
+            own = judge(own, reading, presence, signs[row])
             found.append(own)
             if own.is_found:
                 marks.append(Mark(boxes[place], label, colour_of(row)))
@@ -218,17 +219,18 @@ def _align(aligner: "Answering", photo: "Image", reading: "Reading", boxes: "Box
     from seesay.explainers.explanation import scale_heat
     from seesay.explainers.registry import choose_explainer
     from seesay.grounding.chains import align_words
-    from seesay.grounding.heat import point_at
+    from seesay.grounding.closer import heat_of, look_closer, points_of
     from seesay.grounding.tuned import grounding_of
     from seesay.text.function_words import name_things
     from seesay.text.tokens import LONGEST, tokenize
 
     how = grounding_of(aligner)
-    features = aligner.features([photo])
+    features, closer = aligner.features([photo]), look_closer(photo, how.closer, aligner.features)
     tokens = tokenize(reading.text)[:LONGEST]
     if not tokens:
         raise SeesayError(f"the sentence {reading.written!r} has no words")
-    heats = choose_explainer(aligner).locate_words(aligner, features, reading.text)
+    explainer = choose_explainer(aligner)
+    heats = heat_of(features, closer, lambda seen: explainer.locate_words(aligner, seen, reading.text))
     named = zip(tokens, name_things(tokens), strict=True)
     grounded = [names and token in aligner.tokenizer for token, names in named]
     parts = align_words(heats, boxes, grounded=grounded, settings=how)
@@ -242,7 +244,7 @@ def _align(aligner: "Answering", photo: "Image", reading: "Reading", boxes: "Box
         words += [Word(token, colour) for token in own]
         if colour is not None:
             marks.append(Mark(boxes[part.region], " ".join(own), colour))
-            point = point_at(heats[part.first : part.last].sum(0, keepdims=True), how.blur)[0]
+            point = points_of(heats[part.first : part.last].sum(0, keepdims=True), how, closer)[0]
             unknown = [token for token in own if token in reading.unknown]
             found.append(_grounded(" ".join(own), boxes[part.region], part.score, point, unknown))
     return found, marks, words, scale_heat(heats[0])
@@ -254,11 +256,13 @@ def _grounded(text: str, box: Any, score: float, point: Any, unknown: Sequence[s
     return GroundedPhrase(text, score, (left, top, right, bottom), (x, y), tuple(unknown))
 
 
-def judge(phrase: GroundedPhrase, reading: "Reading", presence: "Doubt | None", match: float = 0.0) -> GroundedPhrase:
+def judge(
+    phrase: GroundedPhrase, reading: "Reading", presence: "Doubt | None", signs: Iterable[float] = ()
+) -> GroundedPhrase:
     """A phrase with how probable it is that the image shows it; one of unknown words alone is never found.
 
     Args:
-        match: A matcher's cosine of the phrase and the whole image, where `presence` asks for one.
+        signs: What speaks for it beside its score (`seesay.grounding.presence.Signs.rows`).
     """
     from seesay.text.function_words import name_things
     from seesay.text.tokens import tokenize
@@ -268,7 +272,7 @@ def judge(phrase: GroundedPhrase, reading: "Reading", presence: "Doubt | None", 
     if presence is None:
         return phrase
     n_named = sum(name_things(tokenize(reading.text)))
-    probability = float(presence.probability(phrase.score, n_named, match))
+    probability = float(presence.probability(phrase.score, n_named, *signs))
     return replace(phrase, probability=probability, is_found=not presence.doubts(probability))
 
 

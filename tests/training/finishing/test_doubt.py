@@ -59,6 +59,17 @@ def test_what_a_matcher_says_is_part_of_the_evidence() -> None:
     assert unlikely.is_unsure
 
 
+def test_what_crops_show_is_part_of_the_evidence() -> None:
+    rng = np.random.default_rng(0)
+    evidence, cosine, peak, look = rng.normal(size=(4, 20_000))
+    right = (rng.random(20_000) < 1 / (1 + np.exp(-(evidence + 2 * peak - look)))).astype(float)
+    crops = np.stack([peak, look], 1)
+    found = fit_doubt(Answers(evidence, np.ones(20_000), right, match=cosine, matcher="eye", crops=crops))
+    assert found.per_peak == pytest.approx(2, abs=0.1)
+    assert found.per_look == pytest.approx(-1, abs=0.1)
+    assert Doubt.from_table(found.to_table(), "config.json", "presence").looks_closer
+
+
 @pytest.mark.parametrize("right", [np.zeros(4), np.ones(4), np.zeros(0)])
 def test_answers_that_are_all_alike_teach_nothing(right: np.ndarray) -> None:
     with pytest.raises(SeesayError, match="are right"):

@@ -50,10 +50,25 @@ def test_words_are_hit_where_the_middle_of_their_box_lies_in_a_box_of_their_phra
 def test_the_present_settings_stay_where_others_are_no_better_by_more_than_chance() -> None:
     own = [((0, 1), np.array([LEFT])), ((1, 2), np.array([RIGHT]))]
     present = GroundingSettings(blur=0.3)
-    found, figures = choose_grounding(phrases(LEFT, RIGHT), [Words(HEAT, BOXES, [True, True], own)], present)
+    seen = (phrases(LEFT, RIGHT), [Words(HEAT, BOXES, [True, True], own)])
+    found, figures = choose_grounding({0.0: seen, 0.65: seen}, present)
     assert found == present
+    assert figures["boxes by closer"] == {"0": 100.0, "0.65": 100.0}
     assert figures["pointing by blur"]["0.3"] == 100.0
     assert len(figures["boxes by floor, ramp, area power"]) == 75
+
+
+def test_images_are_looked_at_again_where_that_is_better_by_more_than_chance() -> None:
+    own = [((0, 1), np.array([LEFT])), ((1, 2), np.array([RIGHT]))]
+    words = [Words(HEAT, BOXES, [True, True], own)]
+    n = 20
+    truth = [np.array([box]) for box in [LEFT, RIGHT] * n]
+    places = np.repeat(np.arange(n), 2)
+    right, blind = np.tile(HEAT, (n, 1, 1)), np.tile(HEAT[::-1], (n, 1, 1))
+    whole, closer = (Phrases(heat, places, truth, [BOXES] * n) for heat in (blind, right))
+    found, figures = choose_grounding({0.0: (whole, words), 0.65: (closer, words)}, GroundingSettings())
+    assert found.closer == 0.65
+    assert figures["pointing by closer"] == {"0": 0.0, "0.65": 100.0}
 
 
 @pytest.mark.usefixtures("in_colours_cache")
@@ -71,6 +86,16 @@ def test_what_a_model_sees_is_gathered_as_evaluation_does(halves: Path, aligner_
     assert len(hit_words(sentences, GroundingSettings())) == 3 * len(collection)
     perfect = np.array([boxes[0] for boxes in found.truth])
     assert box_accuracy(perfect, found.truth, several="union") == 100
+
+
+@pytest.mark.usefixtures("in_colours_cache")
+def test_crops_give_finer_maps_of_the_same_phrases(halves: Path, aligner_run: Path) -> None:
+    collection = boxed(data.load(halves).split("test"))
+    model = load_aligner(aligner_run / "weights")
+    whole, closer = (gather(model, collection, side)[0] for side in (0.0, 0.65))
+    assert closer.heat.shape[1:] == tuple(2 * n for n in whole.heat.shape[1:])
+    assert closer.finer == 2
+    assert hit_points(closer, 1.0).mean() > 0.8
 
 
 def boxed(collection: Collection) -> Collection:

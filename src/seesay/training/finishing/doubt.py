@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +16,9 @@ from seesay.data.examples import Examples
 from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.grounding.boxed_phrases import boxed_phrases
+from seesay.grounding.closer import Closeups, heat_of
 from seesay.grounding.heat import box_overlaps, heat_maps
+from seesay.grounding.presence import signs_of
 from seesay.grounding.tuned import grounding_of
 from seesay.images.extraction import features_of
 from seesay.images.proposals import proposals_of
@@ -45,6 +48,8 @@ class Answers:
         right: (n,) 1 where it is right, 0 where it is wrong, or the share of it that is right.
         match: (n,) the cosine that a matcher gives each, where one has judged them.
         matcher: Its weights.
+        crops: (n, 2) the peak of a phrase's heat and the matcher's best cosine with a place, where the images were
+            looked at again in crops (`seesay.grounding.presence.Signs`).
     """
 
     evidence: NDArray[np.float64]
@@ -52,11 +57,17 @@ class Answers:
     right: NDArray[np.float64]
     match: NDArray[np.float64] | None = None
     matcher: str = ""
+    crops: NDArray[np.float64] | None = None
 
     @property
     def cosines(self) -> NDArray[np.float64]:
         """`match`, or nothing for each."""
         return np.zeros_like(self.evidence) if self.match is None else self.match
+
+    def probability(self, doubt: Doubt) -> NDArray[np.float64]:
+        """What a curve predicts of each."""
+        crops = () if self.crops is None else (self.crops[:, 0], self.crops[:, 1])
+        return doubt.probability(self.evidence, self.n_words, self.cosines, *crops)
 
 
 def fit_doubt(answers: Answers, least: float = HALF) -> Doubt:
@@ -78,20 +89,22 @@ def fit_doubt(answers: Answers, least: float = HALF) -> Doubt:
         raise SeesayError(f"of {len(answers.right)} answers {share:.0%} are right", allowed="some right and some wrong")
     columns = [answers.evidence, answers.n_words, np.ones_like(answers.evidence)]
     columns += [] if answers.match is None else [answers.match]
+    columns += [] if answers.crops is None else [*answers.crops.T]
     slope, per_word, offset, *more = map(float, fit_logistic(np.stack(columns, 1), answers.right))
-    return Doubt(slope, per_word, offset, least, more[0] if more else 0.0, answers.matcher)
+    per_match = 0.0 if answers.match is None else more.pop(0)
+    return Doubt(slope, per_word, offset, least, per_match, answers.matcher, *more)
 
 
 def fit_presence(answers: Answers, kept: float = KEPT) -> Doubt:
     """The curve for boxes of phrases, which draws a box for a given share of the phrases that are there."""
     doubt = fit_doubt(answers)
-    there = doubt.probability(answers.evidence, answers.n_words, answers.cosines)[answers.right == 1]
+    there = answers.probability(doubt)[answers.right == 1]
     return replace(doubt, least=round(float(np.quantile(there, 1 - kept)), 4))
 
 
 def describe_doubt(doubt: Doubt, answers: Answers) -> dict[str, float]:
     """What a curve reaches, in percent; of answers that are right in part, those that are more right than wrong."""
-    probabilities = doubt.probability(answers.evidence, answers.n_words, answers.cosines)
+    probabilities = answers.probability(doubt)
     kept, right = probabilities >= doubt.least, answers.right >= HALF
     return {
         "kept of right": _percent(kept[right]),
@@ -123,19 +136,23 @@ def gather_phrases(model: Aligner, collection: Collection, matcher: str = "", se
         if phrase.text not in texts:
             texts.append(phrase.text)
     foreign = draw_foreign(own, [item.sentences for item in collection.items], seed)
+    closeups = Closeups(collection.images, how.closer if matcher else 0.0, model.feature_spec)
     evidence: list[NDArray[np.float64]] = []
-    match: list[NDArray[np.float64]] = []
+    signs: list[NDArray[np.float64]] = []
     for place, texts in own.items():
-        features, asked = table.arrays([place]), [*texts, *foreign[place]]
-        match += [witness.read(asked) @ witness.see(features)[0]] if witness else []
+        features, closer, asked = table.arrays([place]), closeups[place], [*texts, *foreign[place]]
         vectors = answers.encode_phrases(asked)
+        heat = heat_of(features, closer, partial(heat_maps, answers, vectors=vectors))
+        signs += [signs_of(asked, features, closer, heat, witness).rows]
         scores = vectors @ answers.encode_regions(features, regions[place])[0].T  # (n, N)
-        best = box_overlaps(heat_maps(answers, features, vectors), regions[place], **how.rule).argmax(1)
+        best = box_overlaps(heat, regions[place], **how.rule).argmax(1)
         evidence.append(scores[np.arange(len(scores)), best])
     texts = [text for place in own for text in (*own[place], *foreign[place])]
     right = [float(is_own) for place in own for is_own in [1] * len(own[place]) + [0] * len(foreign[place])]
-    cosines = np.concatenate(match).astype(np.float64) if witness else None
-    return Answers(np.concatenate(evidence), count_named(texts), np.array(right), cosines, matcher)
+    found, named, seen = np.concatenate(evidence), count_named(texts), np.concatenate(signs)
+    if witness is None:
+        return Answers(found, named, np.array(right))
+    return Answers(found, named, np.array(right), seen[:, 0], matcher, seen[:, 1:] if how.closer else None)
 
 
 def gather_captions(model: Captioner, dev: Examples) -> Answers:

@@ -2,21 +2,25 @@
 
 Each constant is varied while the others stay as they are. Points are judged by the pointing game, boxes by an IoU of a
 half with the box around the phrase's own, and words by whether the middle of their box lies in a box of their phrase.
+Whether images are looked at again in crops is chosen before the others, by points and boxes together, each way with
+the constants that suit it best.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.data import Collection
+from seesay.data import Collection, Item
 from seesay.engines import answering
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases, phrase_vectors
 from seesay.grounding.chains import align_words
+from seesay.grounding.closer import FINER, Closeups, heat_of
 from seesay.grounding.heat import Floats, box_overlaps, heat_maps, point_at
-from seesay.images.extraction import FeatureTable, features_of
+from seesay.images.extraction import features_of
 from seesay.images.proposals import proposals_of
 from seesay.images.regions import Boxes
 from seesay.metrics.grounding import box_iou
@@ -33,6 +37,10 @@ RAMPS = (0.5, 1.0, 2.0)
 AREA_POWERS = (0.4, 0.5, 0.6, 0.7, 0.8)
 COUPLINGS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 COMMONS = (0.0, 0.4, 0.6, 0.8, 1.0)
+SIDES = (0.0, 0.65)
+"""Of the crops; `benchmarks/quality/closer.py` compares others."""
+WHOLE = ("squash", "mirror")
+"""How networks are shown images that see all of a crop: one that sees its middle alone is not asked again."""
 PROPOSALS = "search-100"
 
 Hits = NDArray[np.bool_]
@@ -47,12 +55,14 @@ class Phrases:
         places: (n,) the image of each.
         truth: The boxes of each, (n_boxes, 4).
         regions: The candidates of each image.
+        finer: Cells of a heat map along each side, for one of the network's map.
     """
 
     heat: Floats
     places: NDArray[np.intp]
     truth: list[NDArray[np.float64]]
     regions: list[Boxes]
+    finer: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +82,27 @@ class Words:
     phrases: list[tuple[tuple[int, int], NDArray[np.float64]]]
 
 
+Gathered = tuple[Phrases, list[Words]]
+Rule = tuple[float, float, float]
+
+
 def choose_grounding(
-    phrases: Phrases, sentences: Sequence[Words], present: GroundingSettings
+    gathered: Mapping[float, Gathered], present: GroundingSettings
 ) -> tuple[GroundingSettings, dict[str, dict[str, float]]]:
-    """The settings that dev prefers (`seesay.training.finishing.choosing`), and what each value reaches, in percent."""
-    blurs = {blur: hit_points(phrases, blur) for blur in _with(BLURS, present.blur)}
+    """The settings that dev prefers (`seesay.training.finishing.choosing`), and what each value reaches, in percent.
+
+    Args:
+        gathered: What a model sees by the side of the crops; 0 for the whole image alone.
+        present: The settings that are in use.
+    """
     now = (present.floor, present.ramp, present.area_power)
-    rules = {rule: hit_boxes(phrases, *rule) for rule in dict.fromkeys([now, *product(FLOORS, RAMPS, AREA_POWERS)])}
+    tried = {side: _try(phrases, present.blur, now) for side, (phrases, _) in gathered.items()}
+    closers = {side: np.concatenate([_most(blurs), _most(rules)]) for side, (blurs, rules) in tried.items()}
+    side = choose(closers, present.closer)
+    (blurs, rules), sentences = tried[side], gathered[side][1]
     floor, ramp, power = choose(rules, now)
-    found = replace(present, blur=choose(blurs, present.blur), floor=floor, ramp=ramp, area_power=power)
+    blur = choose(blurs, present.blur)
+    found = replace(present, closer=side, blur=blur, floor=floor, ramp=ramp, area_power=power)
     commons = {common: hit_words(sentences, replace(found, common=common)) for common in _with(COMMONS, present.common)}
     found = replace(found, common=choose(commons, present.common))
     couplings = {
@@ -89,6 +111,8 @@ def choose_grounding(
     }
     found = replace(found, coupling=choose(couplings, present.coupling))
     figures = {
+        "pointing by closer": {f"{side:g}": _percent(_most(blurs)) for side, (blurs, _) in tried.items()},
+        "boxes by closer": {f"{side:g}": _percent(_most(rules)) for side, (_, rules) in tried.items()},
         "pointing by blur": {f"{blur:g}": _percent(hits) for blur, hits in blurs.items()},
         "boxes by floor, ramp, area power": {
             " ".join(f"{part:g}" for part in rule): _percent(hits) for rule, hits in rules.items()
@@ -97,6 +121,17 @@ def choose_grounding(
         "words by coupling": {f"{coupling:g}": _percent(hits) for coupling, hits in couplings.items()},
     }
     return found, figures
+
+
+def _try(phrases: Phrases, blur: float, now: Rule) -> tuple[dict[float, Hits], dict[Rule, Hits]]:
+    """Points by blur, and boxes by floor, ramp and power of the area."""
+    rules = dict.fromkeys([now, *product(FLOORS, RAMPS, AREA_POWERS)])
+    blurs = {blur: hit_points(phrases, blur) for blur in _with(BLURS, blur)}
+    return blurs, {rule: hit_boxes(phrases, *rule) for rule in rules}
+
+
+def _most(tried: Mapping[float, Hits] | Mapping[Rule, Hits]) -> Hits:
+    return max(tried.values(), key=lambda hits: float(hits.mean()))
 
 
 def _with(grid: Sequence[float], present: float) -> list[float]:
@@ -109,7 +144,7 @@ def _percent(hits: Hits) -> float:
 
 def hit_points(phrases: Phrases, blur: float) -> Hits:
     """Whether the point of each phrase lies in one of its boxes: (n,)."""
-    points = point_at(phrases.heat, blur)
+    points = point_at(phrases.heat, blur * phrases.finer)
     return np.array([_inside(point, boxes) for point, boxes in zip(points, phrases.truth, strict=True)])
 
 
@@ -146,35 +181,55 @@ def _inside(point: NDArray[np.float64], boxes: NDArray[np.float64]) -> bool:
     return bool(((x >= left) & (x <= right) & (y >= top) & (y <= bottom)).any())
 
 
-def gather(model: Aligner, collection: Collection) -> tuple[Phrases, list[Words]]:
-    """The boxed phrases and sentences of a collection (`seesay.data.entities.attach`) as a model sees them."""
+def sides_for(model: Aligner, present: GroundingSettings) -> list[float]:
+    """The sides of crops that are tried for a model."""
+    return _with(SIDES, present.closer) if model.feature_spec.crop in WHOLE else [0.0]
+
+
+def gather(model: Aligner, collection: Collection, side: float = 0.0) -> Gathered:
+    """The boxed phrases and sentences of a collection (`seesay.data.entities.attach`) as a model sees them.
+
+    Args:
+        side: Of the crops in which it sees each image; 0 where it sees the whole alone.
+    """
     answers = answering(model)
     table = features_of(collection.images, model.feature_spec, ("pooled", "map"))
+    closeups = Closeups(collection.images, side, model.feature_spec)
     regions = proposals_of(collection.images, PROPOSALS)
     phrases = boxed_phrases(collection)
     places = np.array([phrase.item for phrase in phrases])
     vectors = phrase_vectors(answers, collection, phrases, "phrase")
-    heat = [heat_maps(answers, table.arrays([item]), vectors[places == item]) for item in np.unique(places)]
-    found = Phrases(np.concatenate(heat), places, [phrase.boxes for phrase in phrases], regions)
-    return found, _gather_words(answers, collection, table, phrases, regions)
+    heat: list[Floats] = []
+    words: list[Words] = []
+    for item in np.unique(places).tolist():
+        own = [phrase for phrase in phrases if phrase.item == item]
+        read = _read_words(answers, collection.items[item], own)
+        asked = [vectors[places == item], *(states for states, _ in read)]
+        locate = partial(heat_maps, answers, vectors=np.concatenate(asked))  # what a cell is, is computed once
+        first, *others = np.split(
+            heat_of(table.arrays([item]), closeups[item], locate), np.cumsum([len(each) for each in asked])[:-1]
+        )
+        heat.append(first)
+        words += [Words(maps, regions[item], *about) for maps, (_, about) in zip(others, read, strict=True)]
+    finer = FINER if side else 1
+    return Phrases(np.concatenate(heat), places, [phrase.boxes for phrase in phrases], regions, finer), words
 
 
-def _gather_words(
-    model: Answering,
-    collection: Collection,
-    table: FeatureTable,
-    phrases: Sequence[BoxedPhrase],
-    regions: Sequence[Boxes],
-) -> list[Words]:
-    by_sentence: dict[tuple[int, int], list[BoxedPhrase]] = {}
+Spans = list[tuple[tuple[int, int], NDArray[np.float64]]]
+
+
+def _read_words(
+    model: Answering, item: Item, phrases: Sequence[BoxedPhrase]
+) -> list[tuple[NDArray[np.float32], tuple[list[bool], Spans]]]:
+    """Of each sentence of an image with boxed phrases the vectors of its words, which get a box, and the phrases."""
+    by_sentence: dict[int, list[BoxedPhrase]] = {}
     for phrase in phrases:
-        by_sentence.setdefault((phrase.item, phrase.sentence), []).append(phrase)
+        by_sentence.setdefault(phrase.sentence, []).append(phrase)
     found = []
-    for (item, sentence), own in by_sentence.items():
-        text = collection.items[item].sentences[sentence]
+    for sentence, own in by_sentence.items():
+        text = item.sentences[sentence]
         texts = model.encode_texts([text])
         n_words = min(int(texts.lengths[0]), max(phrase.span[1] for phrase in own))
-        heat = heat_maps(model, table.arrays([item]), texts.states[0, :n_words])
-        grounded = name_things(tokenize(text)[:n_words])
-        found.append(Words(heat, regions[item], grounded, [(phrase.span, phrase.boxes) for phrase in own]))
+        spans = [(phrase.span, phrase.boxes) for phrase in own]
+        found.append((texts.states[0, :n_words], (name_things(tokenize(text)[:n_words]), spans)))
     return found

@@ -40,8 +40,12 @@ MAX_LENGTH = 20
 """Words at which captions are cut, where the weights have not said otherwise."""
 N_TOGETHER = 400
 """Dev images of each collection that an ensemble is chosen on, where there are several: pair models take their time."""
+N_BOXED = 200
+"""Dev images on which people's boxes choose: each is seen in several crops."""
+N_SHOWN = 150
+"""Dev images whose phrases presence is fitted to, for the same reason; it is measured on a third as many others."""
 N_FITTED = 300
-"""Dev images whose phrases or captions doubt is fitted to; it is measured on a third as many others."""
+"""Dev images whose captions confidence is fitted to; it is measured on a third as many others."""
 FIT = "fit"
 """The part of people's judgements that a curve is fitted to."""
 FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
@@ -175,10 +179,13 @@ def propose_matching(weights: Weights, request: Request) -> Proposal:
 
 def propose_grounding(weights: Weights, request: Request) -> Proposal:
     boxed = _boxed(weights, request, "grounding")
-    model = load_aligner(weights.folder)
-    phrases, words = grounding.gather(model, boxed)
-    request.tell(f"{len(phrases.truth):,} phrases of {len(boxed):,} photos")
-    found, figures = grounding.choose_grounding(phrases, words, grounding_of(model))
+    boxed = replace(boxed, items=boxed.items[:N_BOXED])
+    model, gathered = load_aligner(weights.folder), {}
+    for side in grounding.sides_for(model, present := grounding_of(model)):
+        gathered[side] = grounding.gather(model, boxed, side)
+        n_phrases = len(gathered[side][0].truth)
+        request.tell(f"{n_phrases:,} phrases of {len(boxed):,} photos, crops of side {side:g}")
+    found, figures = grounding.choose_grounding(gathered, present)
     return Proposal("grounding", asdict(found), boxed.name, figures=figures)
 
 
@@ -186,9 +193,13 @@ def propose_presence(weights: Weights, request: Request) -> Proposal:
     boxed = _boxed(weights, request, "presence")
     aligner = load_aligner(weights.folder)
     matcher = _witness_of(aligner.feature_spec.backbone, request)
-    answers, others = (doubt.gather_phrases(aligner, part, matcher) for part in _fitted_and_others(boxed))
+    parts = _fitted_and_others(boxed, N_SHOWN)
+    answers, others = (doubt.gather_phrases(aligner, part, matcher) for part in parts)
     found = doubt.fit_presence(answers)
     figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
+    if answers.crops is not None:
+        once, others_once = (replace(each, crops=None) for each in (answers, others))
+        figures["other photos, without crops"] = doubt.describe_doubt(doubt.fit_presence(once), others_once)
     return Proposal("presence", found.to_table(), boxed.name, (matcher,) if matcher else (), figures)
 
 
@@ -223,9 +234,9 @@ def propose_confidence(weights: Weights, request: Request) -> Proposal:
     return Proposal("confidence", found.to_table(), dev.name, (found.matcher,) if found.matcher else (), figures)
 
 
-def _fitted_and_others(dev: Collection) -> tuple[Collection, Collection]:
+def _fitted_and_others(dev: Collection, most: int = N_FITTED) -> tuple[Collection, Collection]:
     """The images that doubt is fitted to, and those that it is measured on."""
-    n = min(N_FITTED, 3 * len(dev) // 4)
+    n = min(most, 3 * len(dev) // 4)
     return replace(dev, items=dev.items[:n]), replace(dev, items=dev.items[n : 4 * n // 3])
 
 
