@@ -37,21 +37,6 @@ def scale_indexing() -> str:
     return noted(table(["`seesay index`, SQLite", "measured"], rows), "", "indexing")
 
 
-def scale_collection() -> str:
-    found = section("cached")
-    agreement = found["agreement"]
-    rows: list[list[object]] = [
-        ["indexed by `seesay index`", f"{found['by_product']:,}"],
-        ["vectors from cached features of the same network", f"{found['contents'] - found['by_product']:,}"],
-        ["together", f"{found['contents']:,}"],
-    ]
-    note = (
-        f"On {agreement['photos']:,} photos that have both, the cosine of the two vectors is at least "
-        f"{agreement['least_cosine']:.5f}."
-    )
-    return noted(table(["different photos of the library", "number"], rows), note, "cached")
-
-
 def scale_scans() -> str:
     found = section("scans")
     still = min(found["unchanged"], key=lambda row: row["cpu_seconds"])
@@ -307,7 +292,6 @@ def _planned(plan: Plan) -> list[object]:
 
 TABLES = (
     scale_indexing,
-    scale_collection,
     scale_scans,
     scale_quality,
     scale_precision,

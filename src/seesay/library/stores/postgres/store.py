@@ -193,7 +193,12 @@ class PostgresStore(SqlStore, SharedStore):
     def _indexed(self, query: Vector, n: int, where: Filter) -> dict[int, Vector] | None:
         """The best by the index; None where too few of them pass the filter."""
         limit = min(2 * n + 32, MOST_FOUND)
-        rows = self.index.scan(query, limit, None if where == Filter() else _of_photo(where))
+        if where != Filter() and self.index.keeping.scans_on:
+            rows = self.index.scan(query, limit, _of_photo(where))
+            if len(rows) < limit:
+                return None  # the scan ended early, and the best of those that it has found may not be the best
+        else:
+            rows = self.index.scan(query, limit)
         passing = self.photos_of([content for content, _ in rows], where)
         if len(passing) < min(n, 0.9 * limit):
             return None

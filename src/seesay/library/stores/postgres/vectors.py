@@ -1,7 +1,7 @@
 """How a server keeps vectors and looks them up, which depends on its pgvector.
 
-Since 0.7 pgvector keeps numbers in half precision, as SQLite's libraries do: vectors take half the room, their index a
-third of it. Since 0.8 a scan of the index goes on until enough photos have passed a filter.
+Since 0.7 pgvector keeps numbers in half precision, as SQLite libraries do: vectors and their index take half the room.
+Since 0.8 a scan of the index goes on until enough photos have passed a filter.
 """
 
 from dataclasses import dataclass
@@ -100,18 +100,17 @@ class VectorIndex:
                 if not connection.closed:
                     connection.execute(f"SELECT pg_advisory_unlock({lock})".encode())
 
-    def scan(self, query: Vector, limit: int, passes: tuple[str, list[Any]] | None) -> list[tuple[int, Vector]]:
+    def scan(self, query: Vector, limit: int, passes: tuple[str, list[Any]] | None = None) -> list[tuple[int, Vector]]:
         """The best by the index, almost in order, with their vectors.
 
         Args:
             query: What they are compared with.
             limit: How many to look for.
-            passes: The condition, with its values, that a vector v has to meet. A server whose scans end early ignores
-                it: then few or none of the vectors may meet it.
+            passes: The condition, with its values, that a vector v has to meet, for a server whose scans go on.
         """
         settings = {"enable_seqscan": "off", "hnsw.ef_search": str(max(limit, _BREADTH))}
         condition, parameters = "", list[Any]()
-        if passes is not None and self.keeping.scans_on:
+        if passes is not None:
             condition, parameters = f"WHERE {passes[0]}", passes[1]
             # Photo after photo as the index gives them, each looked up: never all that pass, joined and sorted.
             settings |= dict.fromkeys(("enable_hashjoin", "enable_mergejoin", "enable_sort"), "off")
