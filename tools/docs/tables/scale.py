@@ -37,6 +37,19 @@ def scale_indexing() -> str:
     return noted(table(["`seesay index`, SQLite", "measured"], rows), "", "indexing")
 
 
+def scale_postgres() -> str:
+    found = section("postgres")
+    rows: list[list[object]] = [
+        ["photos", f"{found['photos']:,}"],
+        ["CPU time per photo", f"{1000 * found['cpu_seconds_per_photo']:.1f} ms"],
+        ["CPU time of the database per photo", f"{1000 * found['database_cpu_seconds_per_photo']:.1f} ms"],
+        ["disk per photo", f"{found['bytes_per_photo'] / 1000:.1f} KB"],
+        ["killed after", f"{found['killed_at']:,} photos"],
+        ["photos that differ from those in SQLite", found["differing"]],
+    ]
+    return noted(table(["`seesay index`, PostgreSQL", "measured"], rows), "", "postgres")
+
+
 def scale_scans() -> str:
     found = section("scans")
     still = min(found["unchanged"], key=lambda row: row["cpu_seconds"])
@@ -292,6 +305,7 @@ def _planned(plan: Plan) -> list[object]:
 
 TABLES = (
     scale_indexing,
+    scale_postgres,
     scale_scans,
     scale_quality,
     scale_precision,
