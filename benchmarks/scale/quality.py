@@ -22,7 +22,7 @@ from benchmarks.scale.real import Floats, Real, read_real
 from benchmarks.scale.sections import write_section
 from seesay import data
 from seesay.library.library import Library
-from seesay.library.ranking.query import Sentence, read_sentence
+from seesay.library.ranking.query import Sentence, read_query
 from seesay.library.stores.sqlite import SqliteStore
 from seesay.library.types import Tags
 
@@ -48,7 +48,7 @@ def main() -> None:
     ]
     asked = asked[:: max(1, len(asked) // arguments.captions)][: arguments.captions]
     with Library(arguments.library) as library:
-        sentences = [read_sentence(library.encoder, text, exact=False) for text, _ in asked]
+        sentences = [read_query(library.encoder, text).fits[0] for text, _ in asked]  # what is denied is left out
         reranker = Reranker(arguments.library, library, real)
         same = agree(library, real, reranker, asked[:: max(1, len(asked) // 50)])
     owners = np.array([owner for _, owner in asked])
@@ -154,7 +154,7 @@ def agree(library: Library, real: Real, reranker: Reranker, asked: Sequence[tupl
     tags, place_of = tags_by_class(real), {int(content): place for place, content in enumerate(real.ids.tolist())}
     same = n = 0
     for text, _ in asked:
-        sentence = read_sentence(library.encoder, text, exact=False)
+        sentence = read_query(library.encoder, text).fits[0]
         corrected = real.vectors @ sentence.vector
         scores = corrected.copy()
         for place, worth in bonus(sentence, tags).items():

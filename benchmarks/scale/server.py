@@ -56,7 +56,7 @@ def main() -> None:
         "sentences": sentence_vectors(),
         "photos": real.vectors[rng.choice(len(real), N_SENTENCES, replace=False)],
     }
-    settings = {"maintenance_work_mem": arguments.memory, "shared_buffers": "2GB", "max_wal_size": "8GB"}
+    settings = {"maintenance_work_mem": arguments.memory, "shared_buffers": "1GB", "max_wal_size": "8GB"}
     dim = real.vectors.shape[1]
     row: dict[str, Any] = {"photos": len(real), "dim": dim, "breadth": vectors._BREADTH}
     with running_server(**settings) as server:
