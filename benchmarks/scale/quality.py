@@ -1,8 +1,8 @@
 """Does search find the right photo when the collection grows? Flickr8K's test captions against more and more photos.
 
 The 1,000 test photos are hidden among others of the library, drawn at random: 1,000, 10,000, 50,000 and all. Every
-stage of the search that ships is measured on its own: the vectors alone, corrected for hubness, and with the tags of
-rare words. The regions that come after them have weight zero: they mark places and leave the order as it is.
+stage of the search that ships is measured on its own: the vectors alone, corrected for hubness, with the tags of rare
+words, and with the regions that rerank the best few.
 
 `k` is how many photos a later stage would have to look at to have the right one among them for 90 % of the captions.
 
@@ -18,15 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.scale.real import Real, read_real
+from benchmarks.scale.real import Floats, Real, read_real
 from benchmarks.scale.sections import write_section
 from seesay import data
 from seesay.library.library import Library
-from seesay.library.ranking.query import Sentence, read_sentence
+from seesay.library.ranking.query import Sentence, read_query
+from seesay.library.stores.sqlite import SqliteStore
 from seesay.library.types import Tags
 
 SIZES = (1000, 10_000, 50_000)
-STAGES = ("vectors", "hubness", "tags")
+STAGES = ("vectors", "hubness", "tags", "regions")
 Ranks = NDArray[np.int64]
 
 
@@ -47,15 +48,17 @@ def main() -> None:
     ]
     asked = asked[:: max(1, len(asked) // arguments.captions)][: arguments.captions]
     with Library(arguments.library) as library:
-        sentences = [read_sentence(library.encoder, text, exact=False) for text, _ in asked]
-        same = agree(library, real, asked[:: max(1, len(asked) // 50)])
+        sentences = [read_query(library.encoder, text).fits[0] for text, _ in asked]  # what is denied is left out
+        reranker = Reranker(arguments.library, library, real)
+        same = agree(library, real, reranker, asked[:: max(1, len(asked) // 50)])
     owners = np.array([owner for _, owner in asked])
     rng = np.random.default_rng(arguments.seed)
     right = np.unique(owners)
     others = rng.permutation(np.setdiff1d(np.arange(len(real)), right))
     sizes = [size for size in SIZES if size < len(real)] + [len(real)]
     sets = {size: np.concatenate([right, others[: max(0, size - len(right))]]) for size in sizes}
-    found = ranks(real, sentences, owners, sets)
+    found = ranks(real, sentences, owners, sets, reranker)
+    reranker.store.close()
     rows = [
         {"photos": len(sets[size]), "stage": stage, **figures(found[size, stage])} for size in sizes for stage in STAGES
     ]
@@ -65,8 +68,29 @@ def main() -> None:
     )  # fmt: skip
 
 
+class Reranker:
+    """The later stage of the library's search: what it adds to the scores of the best photos."""
+
+    def __init__(self, folder: Path, library: Library, real: Real) -> None:
+        self.store = SqliteStore(folder)
+        (self.stage,) = library.cascade.held(self.store)
+        self.ids = real.ids
+
+    def rerank(self, sentence: Sentence, corrected: Floats, final: Floats, chosen: NDArray[Any]) -> None:
+        """Bring the final scores of the best of the chosen photos up to date."""
+        k = min(self.stage.blend.k, len(chosen))
+        best = chosen[np.argpartition(-final[chosen], k - 1)[:k]]
+        views = self.store.views(self.stage.stage, self.ids[best].tolist())
+        seen = np.stack([views[content] for content in self.ids[best].tolist()])
+        final[best] += self.stage.blend.gain(corrected[best], self.stage.score(seen, sentence.text))
+
+
 def ranks(
-    real: Real, sentences: Sequence[Sentence], owners: NDArray[Any], sets: dict[int, NDArray[Any]]
+    real: Real,
+    sentences: Sequence[Sentence],
+    owners: NDArray[Any],
+    sets: dict[int, NDArray[Any]],
+    reranker: Reranker,
 ) -> dict[tuple[int, str], Ranks]:
     """For each set of photos and stage, how many photos of it score higher than the right one."""
     tags = tags_by_class(real)
@@ -82,10 +106,14 @@ def ranks(
                 tagged[row, place] += worth
         for row in range(len(some)):
             owner = owners[start + row]
-            for stage, scores in zip(STAGES, (plain, corrected, tagged), strict=True):
+            for stage, scores in zip(STAGES, (plain, corrected, tagged), strict=False):
                 better = scores[row] > scores[row, owner]
                 for size, chosen in sets.items():
                     found[size, stage].append(int(better[chosen].sum()))
+            for size, chosen in sets.items():
+                final = tagged[row].copy()
+                reranker.rerank(some[row], corrected[row], final, chosen)
+                found[size, "regions"].append(int((final[chosen] > final[owner]).sum()))
     return {key: np.array(each) for key, each in found.items()}
 
 
@@ -121,15 +149,17 @@ def figures(found: Ranks) -> dict[str, float]:
     }
 
 
-def agree(library: Library, real: Real, asked: Sequence[tuple[str, int]]) -> float:
+def agree(library: Library, real: Real, reranker: Reranker, asked: Sequence[tuple[str, int]]) -> float:
     """The share of the ten best photos of `Library.search` that are the ten best here, copies aside."""
     tags, place_of = tags_by_class(real), {int(content): place for place, content in enumerate(real.ids.tolist())}
     same = n = 0
     for text, _ in asked:
-        sentence = read_sentence(library.encoder, text, exact=False)
-        scores = real.vectors @ sentence.vector
+        sentence = read_query(library.encoder, text).fits[0]
+        corrected = real.vectors @ sentence.vector
+        scores = corrected.copy()
         for place, worth in bonus(sentence, tags).items():
             scores[place] += worth
+        reranker.rerank(sentence, corrected, scores, np.arange(len(real)))
         results = library.search(text, top=10)
         shown = [place_of[result.photo.content] for result in results]
         best = set(np.argsort(-scores)[: 10 + sum(len(result.copies) for result in results)].tolist())

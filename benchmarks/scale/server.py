@@ -6,6 +6,9 @@ of Flickr8K's test photos) and photos of the library. Filters are asked as a per
 - date: dates are dealt out at random, so that a filter leaves exactly 50 %, 5 % or 0.5 %, wherever the photos lie;
 - folder and tag: as they are in the collection, where the photos of a filter lie together.
 
+Vectors in single and in half precision are measured one after the other; filters are measured in half precision, in
+which the product keeps a new library's vectors.
+
 Building and searching are timed by the CPU time of the server's processes, which does not depend on who else uses the
 machine; what clients wait is recorded beside it.
 
@@ -16,18 +19,21 @@ import argparse
 import os
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
+from pgvector import HalfVector
 
 from benchmarks.scale.real import N_SENTENCES, Floats, Real, read_real, sentence_vectors
 from benchmarks.scale.sections import write_section
 from benchmarks.speed.servers import running_server
-from seesay.library.stores import postgres
-from seesay.library.stores.postgres import PostgresStore
+from seesay.library.stores.postgres import PostgresStore, vectors
+from seesay.library.stores.postgres import store as product
 from seesay.library.stores.store import Store
 from seesay.library.types import Filter, Fingerprint
 
@@ -50,35 +56,51 @@ def main() -> None:
         "sentences": sentence_vectors(),
         "photos": real.vectors[rng.choice(len(real), N_SENTENCES, replace=False)],
     }
-    settings = {"maintenance_work_mem": arguments.memory, "shared_buffers": "2GB", "max_wal_size": "8GB"}
+    settings = {"maintenance_work_mem": arguments.memory, "shared_buffers": "1GB", "max_wal_size": "8GB"}
+    dim = real.vectors.shape[1]
+    row: dict[str, Any] = {"photos": len(real), "dim": dim, "breadth": vectors._BREADTH}
     with running_server(**settings) as server:
-        url = f"{server.get_uri()}&schema=real"
-        store, exact = PostgresStore(url), PostgresStore(url, search="exact")
-        store.start(Fingerprint("eye", "1", "none", real.vectors.shape[1]))
-        copy_into(store, real, rng)
-        row = {"photos": len(real), "dim": real.vectors.shape[1], **build(store, server, len(real))}
-        print(row, flush=True)
-        row["recall"] = {str(breadth): recalls(store, real, queries, breadth) for breadth in arguments.breadths}
-        print(row["recall"], flush=True)
-        row["breadth"] = postgres._BREADTH
+        for kind in ("vector", "halfvec"):
+            url = f"{server.get_uri()}&schema={kind}"
+            near, exact = PostgresStore(url), PostgresStore(url, search="exact")
+            with kept_as(kind):
+                near.start(Fingerprint("eye", "1", "none", dim))
+            copy_into(near, real, rng)
+            found = build(near, server, len(real))
+            found["recall"] = {str(breadth): recalls(near, real, queries, breadth) for breadth in arguments.breadths}
+            found["latency"] = [latency(near, server, queries["sentences"], n) for n in CLIENTS]
+            found["exact_milliseconds"] = latency(exact, server, queries["sentences"][:20], 1)
+            print(kind, found, flush=True)
+            row |= {"single_precision": found} if kind == "vector" else found
         row["filters"] = [
-            {"filter": name, "share": round(share, 4)} | recalls(store, real, queries, row["breadth"], where)
-            for name, share, where in filters(store, real)
+            {"filter": name, "share": round(share, 4)}
+            | recalls(near, real, queries, vectors._BREADTH, where)
+            | {
+                how: latency(one, server, queries["sentences"][:30], 1, where)["server_cpu_milliseconds"]
+                for how, one in (("milliseconds", near), ("compared_milliseconds", exact))
+            }
+            for name, share, where in filters(near, real)
         ]
-        row["latency"] = [latency(store, server, queries["sentences"], n) for n in CLIENTS]
-        row["exact_milliseconds"] = latency(exact, server, queries["sentences"][:20], 1)
-        store.close()
-        exact.close()
+        print(row["filters"], flush=True)
     write_section(arguments.section, **row)
+
+
+@contextmanager
+def kept_as(kind: str) -> Iterator[None]:
+    """Libraries that begin while the block runs keep their vectors as this type."""
+    with mock.patch.object(product, "best_keeping", return_value=vectors.Keeping(kind, scans_on=True)):
+        yield
 
 
 def copy_into(store: PostgresStore, real: Real, rng: np.random.Generator) -> None:
     """Photos with their vectors and tags; dates are dealt out at random over 1,000 days."""
     numbers = {int(content): number for number, content in enumerate(real.ids.tolist(), 1)}
+    kind = store.index.keeping.kind
+    rows = real.vectors if kind == "vector" else map(HalfVector, real.vectors)
     days = np.datetime64("2020-01-01") + rng.permutation(len(real)) * 1000 // len(real)
     tables: list[tuple[str, str, Any]] = [
         ("contents", "digest, width, height", ((f"{number:032x}", 640, 480) for number in numbers.values())),
-        ("vectors", "content, vector", zip(numbers.values(), real.vectors, strict=True)),
+        ("vectors", "content, vector", zip(numbers.values(), rows, strict=True)),
         (
             "photos",
             "path, size, mtime_ns, date, content",
@@ -88,7 +110,7 @@ def copy_into(store: PostgresStore, real: Real, rng: np.random.Generator) -> Non
     ]
     with store._transaction() as connection, connection.cursor() as cursor:
         for table, columns, lines in tables:
-            kinds = {"vectors": ["int8", "vector"]}.get(table)
+            kinds = {"vectors": ["int8", kind]}.get(table)
             with cursor.copy(f"COPY {table} ({columns}) FROM STDIN {'WITH (FORMAT BINARY)' if kinds else ''}") as copy:
                 if kinds:
                     copy.set_types(kinds)
@@ -102,13 +124,16 @@ def copy_into(store: PostgresStore, real: Real, rng: np.random.Generator) -> Non
 def build(store: PostgresStore, server: Any, n: int) -> dict[str, Any]:
     """Build the index as the product does."""
     before, start = server_cpu(server), time.perf_counter()
-    store.build_index()
-    ((index_bytes,),) = store._rows("SELECT pg_relation_size('vectors_nearest')")
+    store.index.build()
+    ((table_bytes, index_bytes),) = store._rows(
+        "SELECT pg_relation_size('vectors'), pg_relation_size('vectors_nearest')"
+    )
     return {
         "pgvector": store._rows("SELECT extversion FROM pg_extension WHERE extname = 'vector'")[0][0],
-        "m": int(getattr(postgres, "_LINKS", 16)),
+        "m": 16,  # as pgvector has it
         "building_seconds": round(time.perf_counter() - start, 1),
         "building_cpu_seconds": round(server_cpu(server) - before, 1),
+        "table_bytes_per_photo": round(table_bytes / n),
         "index_bytes_per_photo": round(index_bytes / n),
     }
 
@@ -117,12 +142,12 @@ def recalls(
     store: PostgresStore, real: Real, queries: dict[str, Floats], breadth: int, where: Filter = EVERYTHING
 ) -> dict[str, float]:
     """recall@10 of each kind of query."""
-    kept, postgres._BREADTH = postgres._BREADTH, breadth
+    kept, vectors._BREADTH = vectors._BREADTH, breadth
     try:
         passing = np.array(sorted(set(store.contents(where)))) - 1  # ids are given from 1 on, in the order of the rows
         return {kind: recall(store, real, passing, rows, where) for kind, rows in queries.items()}
     finally:
-        postgres._BREADTH = kept
+        vectors._BREADTH = kept
 
 
 def recall(store: Store, real: Real, passing: Any, queries: Floats, where: Filter) -> float:
@@ -150,12 +175,12 @@ def filters(store: PostgresStore, real: Real) -> Sequence[tuple[str, float, Filt
     return [(name, len(set(store.contents(where))) / len(real), where) for name, where in wanted]
 
 
-def latency(store: Store, server: Any, queries: Floats, n_clients: int) -> dict[str, Any]:
+def latency(store: Store, server: Any, queries: Floats, n_clients: int, where: Filter = EVERYTHING) -> dict[str, Any]:
     """What clients wait for twenty photos, and the CPU time of the server for a search."""
 
     def ask(query: Floats) -> float:
         start = time.perf_counter()
-        store.nearest(query, 20, EVERYTHING)
+        store.nearest(query, 20, where)
         return 1000 * (time.perf_counter() - start)
 
     with ThreadPoolExecutor(n_clients) as clients:

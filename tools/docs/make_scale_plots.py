@@ -13,7 +13,7 @@ from tables.reading import ROOT, result
 
 PICTURE = ROOT / "docs/pictures/scale.png"
 COLOURS = ("#1f6f9f", "#d9722e", "#5a9c51")
-STAGES = {"vectors": "vectors", "hubness": "+ hubness", "tags": "+ tags"}
+STAGES = {"vectors": "vectors", "hubness": "+ hubness", "tags": "+ tags", "regions": "+ regions"}
 
 
 def main() -> None:

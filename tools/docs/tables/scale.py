@@ -7,7 +7,10 @@ from seesay.library.plan import Plan, make_plan
 from tables.reading import dated, result, table
 
 SHARING = "python -m benchmarks.speed.sharing"
-STAGES = {"vectors": "vectors", "hubness": "corrected for hubness", "tags": "with tags, as it ships"}
+STAGES = {
+    "vectors": "vectors", "hubness": "corrected for hubness", "tags": "with tags",
+    "regions": "and regions, as it ships",
+}  # fmt: skip
 PLANS = ((50_000, 1), (1_000_000, 1), (100_000_000, 100))
 
 
@@ -34,19 +37,17 @@ def scale_indexing() -> str:
     return noted(table(["`seesay index`, SQLite", "measured"], rows), "", "indexing")
 
 
-def scale_collection() -> str:
-    found = section("cached")
-    agreement = found["agreement"]
+def scale_postgres() -> str:
+    found = section("postgres")
     rows: list[list[object]] = [
-        ["indexed by `seesay index`", f"{found['by_product']:,}"],
-        ["vectors from cached features of the same network", f"{found['contents'] - found['by_product']:,}"],
-        ["together", f"{found['contents']:,}"],
+        ["photos", f"{found['photos']:,}"],
+        ["CPU time per photo", f"{1000 * found['cpu_seconds_per_photo']:.1f} ms"],
+        ["CPU time of the database per photo", f"{1000 * found['database_cpu_seconds_per_photo']:.1f} ms"],
+        ["disk per photo", f"{found['bytes_per_photo'] / 1000:.1f} KB"],
+        ["killed after", f"{found['killed_at']:,} photos"],
+        ["photos that differ from those in SQLite", found["differing"]],
     ]
-    note = (
-        f"On {agreement['photos']:,} photos that have both, the cosine of the two vectors is at least "
-        f"{agreement['least_cosine']:.5f}."
-    )
-    return noted(table(["different photos of the library", "number"], rows), note, "cached")
+    return noted(table(["`seesay index`, PostgreSQL", "measured"], rows), "", "postgres")
 
 
 def scale_scans() -> str:
@@ -78,37 +79,59 @@ def scale_quality() -> str:
     return noted(table(header, rows), note, "quality")
 
 
-def scale_recall() -> str:
+def scale_precision() -> str:
+    """Single against half precision on a server."""
     found = section("server")
-    everything: list[list[object]] = [
-        [f"all, `ef_search` {breadth}", "100 %", f"{row['sentences']:.3f}", f"{row['photos']:.3f}"]
-        for breadth, row in found["recall"].items()
-    ]
-    filtered: list[list[object]] = [
-        [row["filter"], f"{100 * row['share']:.1f} %", f"{row['sentences']:.3f}", f"{row['photos']:.3f}"]
-        for row in found["filters"]
-    ]
-    header = ["which photos", "left by the filter", "recall@10 by sentences", "recall@10 by photos"]
+    rows: list[list[object]] = [
+        [
+            f"`{kind}`", breadth, f"{row['sentences']:.3f}", f"{row['photos']:.3f}",
+            f"{each['index_bytes_per_photo']:,}", f"{each['building_cpu_seconds']:.0f} s",
+            f"{each['exact_milliseconds']['server_cpu_milliseconds']:.0f} ms",
+        ]
+        for kind, each in (("vector", found["single_precision"]), ("halfvec", found))
+        for breadth, row in each["recall"].items()
+    ]  # fmt: skip
+    header = [
+        "vectors", "`ef_search`", "recall@10 by sentences", "recall@10 by photos", "bytes of the index per photo",
+        "CPU time of building it", "comparing every photo",
+    ]  # fmt: skip
     note = (
         f"{found['photos']:,} real photos, {found['dim']:,} dimensions, pgvector {found['pgvector']}, m {found['m']}; "
-        f"with filters `ef_search` {found['breadth']}. Dates were assigned at random; folders and tags are real."
+        "comparing: CPU time of a search without the index."
     )
-    return noted(table(header, everything + filtered), note, "server")
+    return noted(table(header, rows), note, "server")
+
+
+def scale_recall() -> str:
+    found = section("server")
+    filtered: list[list[object]] = [
+        [
+            row["filter"], f"{100 * row['share']:.1f} %", f"{row['sentences']:.3f}", f"{row['photos']:.3f}",
+            f"{row['milliseconds']:.1f} ms", f"{row['compared_milliseconds']:.1f} ms",
+        ]
+        for row in found["filters"]
+    ]  # fmt: skip
+    header = [
+        "which photos", "left by the filter", "recall@10 by sentences", "recall@10 by photos", "CPU time per search",
+        "comparing all that pass",
+    ]  # fmt: skip
+    note = (
+        f"{found['photos']:,} real photos in half precision, `ef_search` {found['breadth']}. Dates were assigned at "
+        "random; folders and tags are real."
+    )
+    return noted(table(header, filtered), note, "server")
 
 
 def scale_latency() -> str:
     found = section("server")
     rows: list[list[object]] = [
-        [row["clients"], f"{row['server_cpu_milliseconds']:.1f} ms", f"{row['p50']:.0f} ms", f"{row['p95']:.0f} ms"]
-        for row in found["latency"]
-    ]
-    note = (
-        f"{found['photos']:,} photos on a server; other programs used the machine, so waits are upper bounds. Building "
-        f"the index took {found['building_cpu_seconds']:.0f} s of CPU time; it takes "
-        f"{found['index_bytes_per_photo']:,} bytes per photo. Comparing every photo takes the server "
-        f"{found['exact_milliseconds']['server_cpu_milliseconds']:.0f} ms."
-    )
-    header = ["clients at once", "CPU time of the server per search", "median wait", "95th percentile"]
+        [f"`{kind}`", row["clients"], f"{row['server_cpu_milliseconds']:.1f} ms", f"{row['p50']:.0f} ms",
+         f"{row['p95']:.0f} ms"]
+        for kind, each in (("vector", found["single_precision"]), ("halfvec", found))
+        for row in each["latency"]
+    ]  # fmt: skip
+    note = f"{found['photos']:,} photos on a server; other programs used the machine, so waits are upper bounds."
+    header = ["vectors", "clients at once", "CPU time of the server per search", "median wait", "95th percentile"]
     return noted(table(header, rows), note, "server")
 
 
@@ -282,9 +305,10 @@ def _planned(plan: Plan) -> list[object]:
 
 TABLES = (
     scale_indexing,
-    scale_collection,
+    scale_postgres,
     scale_scans,
     scale_quality,
+    scale_precision,
     scale_recall,
     scale_latency,
     scale_exact,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from seesay.images.batches import BATCH
 from seesay.library.indexing.encoding import PhotoEncoder, ViewEncoder
 from seesay.library.indexing.intake import Intake, Work, Written, make_intake
-from seesay.library.stores.server import ServerGoneError
+from seesay.library.stores.postgres.server import ServerGoneError
 from seesay.library.stores.store import SharedStore
 from seesay.system.files import n_cores
 

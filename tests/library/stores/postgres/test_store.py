@@ -101,7 +101,7 @@ def test_the_index_finds_what_comparing_every_vector_finds(place: str, shared_da
     vectors, queries = encoded.detach().numpy().reshape(2, 600, -1)
     store, exact = PostgresStore(place), PostgresStore(place, search="exact")
     fill(store, vectors)
-    store.build_index()
+    store.index.build()
     n_same = 0
     for query in queries[::15]:
         found, expected = (
@@ -117,7 +117,7 @@ def test_a_filter_that_the_best_of_the_index_do_not_pass_is_compared_instead(pla
     rows = unit_rows(600, 8).astype(np.float16).astype(np.float32)
     store = PostgresStore(place)
     fill(store, rows)
-    store.build_index()
+    store.index.build()
     query = rows[5]
     hits = store.nearest(query, 30, Filter(folders=(Path("/4"),)))
     expected = sorted(range(4, 600, 10), key=lambda number: -float(rows[number] @ query))[:30]
@@ -128,7 +128,7 @@ def test_a_filter_that_the_best_of_the_index_do_not_pass_is_compared_instead(pla
 def test_an_index_is_made_once_a_library_is_large(
     place: str, tmp_path: Path, toy: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seesay.library.stores.postgres.EXACT_UP_TO", 5)
+    monkeypatch.setattr("seesay.library.stores.postgres.store.EXACT_UP_TO", 5)
     with Library(place, encoder=toy.ColourEncoder()) as library:
         assert isinstance(library.store, PostgresStore)
         for number in range(6):

@@ -60,7 +60,7 @@ class Server:
         import psycopg
         from pgvector.psycopg import register_vector
 
-        from seesay.library.stores.postgres_migrations import migrate
+        from seesay.library.stores.postgres.migrations import migrate
 
         logging.getLogger("psycopg").setLevel("ERROR")  # what it warns of where a server goes away, is said by us
         with self.errors():

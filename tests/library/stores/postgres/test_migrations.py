@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.stores import postgres_migrations
-from seesay.library.stores.postgres_migrations import MIGRATIONS
+from seesay.library.stores.postgres import migrations
+from seesay.library.stores.postgres.migrations import MIGRATIONS
 from seesay.library.types import Fingerprint
 
 pytest.importorskip("psycopg", reason="needs the extra [postgres]")
@@ -27,7 +27,7 @@ def test_a_user_who_may_not_add_the_extension_is_told_whom_to_ask(guarded: Calla
 
 
 def test_a_server_without_pgvector_is_said(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_migrations, "EXTENSION", "a_package_that_is_not_installed")
+    monkeypatch.setattr(migrations, "EXTENSION", "a_package_that_is_not_installed")
     with pytest.raises(SeesayError, match=r"the server of .* has no pgvector\n  try: install pgvector on the server"):
         PostgresStore(place)
 
@@ -36,7 +36,7 @@ def test_only_the_missing_steps_are_taken(place: str, monkeypatch: pytest.Monkey
     older = PostgresStore(place)
     older.start(Fingerprint("toy", "1", "none", 3))
     older.close()
-    monkeypatch.setattr(postgres_migrations, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE faces (id BIGINT)"))
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE faces (id BIGINT)"))
     store = PostgresStore(place)
     assert store._rows("SELECT id FROM faces") == []
     assert store.fingerprint() == Fingerprint("toy", "1", "none", 3)
@@ -45,7 +45,7 @@ def test_only_the_missing_steps_are_taken(place: str, monkeypatch: pytest.Monkey
 
 def test_a_later_format_is_refused(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(postgres_migrations, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE faces (id BIGINT)"))
+        patch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE faces (id BIGINT)"))
         PostgresStore(place).close()
     with pytest.raises(
         SeesayError, match=r"has format \d+, this seesay knows formats up to \d+\n  try: pip install -U"
@@ -59,7 +59,7 @@ def test_a_step_that_fails_leaves_the_library_as_it_was(place: str, monkeypatch:
     store.close()
     with monkeypatch.context() as patch:
         broken = (*MIGRATIONS, "CREATE TABLE faces (id BIGINT)", "CREATE TABLE photos (x BIGINT)")
-        patch.setattr(postgres_migrations, "MIGRATIONS", broken)
+        patch.setattr(migrations, "MIGRATIONS", broken)
         with pytest.raises(SeesayError, match="already exists"):
             PostgresStore(place)
     again = PostgresStore(place)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seesay.library.stores.server import query
+from seesay.library.stores.postgres.server import query
 from seesay.library.stores.sql import PUT_PHOTO, date_of, pack
 from seesay.library.types import Batch, Content, File
 

@@ -1,8 +1,8 @@
 """The library on a PostgreSQL server with pgvector: for collections and teams that one machine is too small for.
 
 Photos and vectors lie in the same tables as in SQLite. Small collections are compared one by one; in larger ones an
-HNSW index gives the candidates, which are then ranked by their exact cosines. Vectors are in single precision, the
-numbers of half precision that SQLite keeps.
+HNSW index gives the candidates, which are then ranked by their exact cosines. Vectors are in half precision as SQLite
+keeps them, where the server's pgvector knows it (`seesay.library.stores.postgres.vectors`).
 """
 
 import json
@@ -16,10 +16,11 @@ from typing import Any, Literal
 from seesay.errors import SeesayError
 from seesay.library.stores.address import read_address
 from seesay.library.stores.conditions import POSTGRES, below, conditions
-from seesay.library.stores.postgres_batches import write_batch
-from seesay.library.stores.postgres_lock import hold_advisory_lock
-from seesay.library.stores.server import Server
-from seesay.library.stores.server import query as as_query
+from seesay.library.stores.postgres.batches import write_batch
+from seesay.library.stores.postgres.lock import hold_advisory_lock
+from seesay.library.stores.postgres.server import Server
+from seesay.library.stores.postgres.server import query as as_query
+from seesay.library.stores.postgres.vectors import LONGEST, MOST_FOUND, VectorIndex, as_numbers, best_keeping
 from seesay.library.stores.sql import OF_STAGE, UNUSED, SqlStore, beginning
 from seesay.library.stores.store import Claim, SharedStore
 from seesay.library.types import Batch, File, Filter, Fingerprint, Folder, Hit, Vector
@@ -28,10 +29,6 @@ Search = Literal["auto", "exact"]
 
 EXACT_UP_TO = 20_000
 """Contents that are compared one by one; for more of them an index is made."""
-_WIDEST = 2000  # numbers of a vector that pgvector can index, and that fit into a page of the table
-_LONGEST = 16_000  # numbers of a vector that pgvector can keep
-_MOST_FOUND = 1000  # what pgvector's index gives at a time
-_BREADTH = 200  # how many it looks at, at the least
 
 
 class PostgresStore(SqlStore, SharedStore):
@@ -50,6 +47,7 @@ class PostgresStore(SqlStore, SharedStore):
         self.search = search
         self._server = Server(self.address)
         self._transaction = self._server.transaction
+        self.index = VectorIndex(self._server)
         self._rows("SELECT 1")
 
     @property
@@ -69,20 +67,22 @@ class PostgresStore(SqlStore, SharedStore):
         self, fingerprint: Fingerprint, stages: Mapping[str, Fingerprint] = {}, *, only_if_empty: bool = False
     ) -> None:
         dim = int(fingerprint.dim)
-        if dim > _LONGEST:
+        if dim > LONGEST:
             raise SeesayError(
-                f"{fingerprint.model} makes vectors of {dim:,} numbers", allowed=f"up to {_LONGEST:,} in pgvector"
+                f"{fingerprint.model} makes vectors of {dim:,} numbers", allowed=f"up to {LONGEST:,} in pgvector"
             )
+        keeping = best_keeping(self._server)
         with self._transaction() as connection:
             connection.execute("LOCK TABLE about IN SHARE ROW EXCLUSIVE MODE")  # one start after the other
             begun = connection.execute("SELECT 1 FROM about WHERE key = 'fingerprint'").fetchone()
             if only_if_empty and begun:
                 return
+            self.index.forget()
             connection.execute("TRUNCATE photos, failures, queue, contents CASCADE")
             connection.execute(f"DELETE FROM about WHERE {OF_STAGE}".encode())
             connection.execute("DROP INDEX IF EXISTS vectors_nearest")
-            connection.execute(f"ALTER TABLE vectors ALTER COLUMN vector TYPE VECTOR({dim})".encode())
-            if dim <= _WIDEST:
+            connection.execute(f"ALTER TABLE vectors ALTER COLUMN vector TYPE {keeping.kind}({dim})".encode())
+            if dim <= keeping.widest:
                 # In the page and not beside it, where PostgreSQL puts what is large: every comparison reads it.
                 connection.execute("ALTER TABLE vectors ALTER COLUMN vector SET STORAGE PLAIN")
             with connection.cursor() as cursor:
@@ -168,32 +168,8 @@ class PostgresStore(SqlStore, SharedStore):
     def finalize(self) -> None:
         ((n_vectors,),) = self._rows("SELECT count(*) FROM vectors")
         held = self.fingerprint()
-        if n_vectors > EXACT_UP_TO and held is not None and held.dim <= _WIDEST and not self._has_index():
-            self.build_index()
-
-    def build_index(self) -> None:
-        """Make the index that large libraries are searched by; what is written later keeps it up to date.
-
-        Building it at once takes a fraction of the time that vector after vector would. Nobody has to wait meanwhile.
-        """
-        with self._server.connection() as connection, self._server.errors():
-            lock = f"hashtextextended('seesay index {self.address.schema}', 0)"
-            (alone,) = connection.execute(f"SELECT pg_try_advisory_lock({lock})".encode()).fetchone() or (False,)
-            if not alone:
-                return  # another indexer is at it
-            try:
-                connection.execute("DROP INDEX IF EXISTS vectors_nearest")  # half of one, where its builder was killed
-                connection.execute(
-                    "CREATE INDEX CONCURRENTLY vectors_nearest ON vectors USING hnsw (vector vector_ip_ops)"
-                )
-            finally:
-                if not connection.closed:
-                    connection.execute(f"SELECT pg_advisory_unlock({lock})".encode())
-
-    def _has_index(self) -> bool:
-        return bool(
-            self._rows("SELECT 1 FROM pg_index WHERE indexrelid = to_regclass('vectors_nearest') AND indisvalid")
-        )
+        if n_vectors > EXACT_UP_TO and held is not None and self.index.fits(held.dim) and not self.index.exists():
+            self.index.build()
 
     def nearest(self, query: Vector, n: int, where: Filter, bonus: Mapping[int, float] | None = None) -> list[Hit]:
         bonus = bonus or {}
@@ -212,21 +188,21 @@ class PostgresStore(SqlStore, SharedStore):
         ]
 
     def _asks_index(self, n: int) -> bool:
-        return self.search != "exact" and n <= _MOST_FOUND and self._has_index()
+        return self.search != "exact" and n <= MOST_FOUND and self.index.exists()
 
     def _indexed(self, query: Vector, n: int, where: Filter) -> dict[int, Vector] | None:
         """The best by the index; None where too few of them pass the filter."""
-        limit = min(2 * n + 32, _MOST_FOUND)
-        with self._transaction() as connection, connection.pipeline():  # one exchange with the server, not three
-            connection.execute("SET LOCAL enable_seqscan = off")
-            connection.execute(f"SET LOCAL hnsw.ef_search = {max(limit, _BREADTH)}".encode())
-            rows = connection.execute(
-                "SELECT content, vector FROM vectors ORDER BY vector <#> %s LIMIT %s", [query, limit], binary=True
-            ).fetchall()
+        limit = min(2 * n + 32, MOST_FOUND)
+        if where != Filter() and self.index.keeping.scans_on:
+            rows = self.index.scan(query, limit, _of_photo(where))
+            if len(rows) < limit:
+                return None  # the scan ended early, and the best of those that it has found may not be the best
+        else:
+            rows = self.index.scan(query, limit)
         passing = self.photos_of([content for content, _ in rows], where)
         if len(passing) < min(n, 0.9 * limit):
             return None
-        return {content: vector.to_numpy() for content, vector in rows if content in passing}
+        return {content: vector for content, vector in rows if content in passing}
 
     def _compared(self, query: Vector, n: int, where: Filter) -> dict[int, Vector]:
         """The best of all that pass the filter, each compared."""
@@ -235,7 +211,7 @@ class PostgresStore(SqlStore, SharedStore):
         return self._vectors(
             f"SELECT v.content, v.vector FROM vectors v WHERE {passes} "
             "ORDER BY (v.vector <#> ?) + 0, v.content LIMIT ?",
-            *parameters, query, n,
+            *parameters, query, n + self.index.margin,
         )  # fmt: skip
 
     def _worthy(self, query: Vector, n: int, where: Filter, bonus: Mapping[int, float]) -> dict[int, Vector]:
@@ -244,14 +220,14 @@ class PostgresStore(SqlStore, SharedStore):
         return self._vectors(
             "SELECT v.content, v.vector FROM unnest(?::bigint[], ?::double precision[]) AS given (content, worth) "
             f"JOIN vectors v USING (content) WHERE {passes} ORDER BY (v.vector <#> ?) - worth, v.content LIMIT ?",
-            list(bonus), [float(worth) for worth in bonus.values()], *parameters, query, n,
+            list(bonus), [float(worth) for worth in bonus.values()], *parameters, query, n + self.index.margin,
         )  # fmt: skip
 
     def vectors(self, contents: Sequence[int]) -> dict[int, Vector]:
         return self._vectors("SELECT content, vector FROM vectors WHERE content = ANY (?)", list(contents))
 
     def _vectors(self, sql: str, *parameters: Any) -> dict[int, Vector]:
-        return {content: vector.to_numpy() for content, vector in self._rows(sql, *parameters)}
+        return {content: as_numbers(vector) for content, vector in self._rows(sql, *parameters)}
 
 
 class _Digests:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.stores.server import ServerGoneError
+from seesay.library.stores.postgres.server import ServerGoneError
 from seesay.library.types import Counts
 
 pytest.importorskip("psycopg", reason="needs the extra [postgres]")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from seesay.library.stores.server import Server
+from seesay.library.stores.postgres.server import Server
 from seesay.library.stores.store import WAIT, busy
 from seesay.system.locks import LockHeldError
 
@@ -45,7 +45,7 @@ def _ask(connection: "psycopg.Connection[Any]", sql: str, key: int) -> bool:
 
 
 def _holders(connection: "psycopg.Connection[Any]", key: int) -> list[str]:
-    """Who holds the lock, as connections name themselves (`seesay.library.stores.server`)."""
+    """Who holds the lock, as connections name themselves (`seesay.library.stores.postgres.server`)."""
     rows = connection.execute(
         "SELECT coalesce(application_name, '') FROM pg_locks LEFT JOIN pg_stat_activity USING (pid) "
         "WHERE locktype = 'advisory' AND classid = 0 AND objid = %s AND granted "
