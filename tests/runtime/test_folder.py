@@ -132,7 +132,7 @@ def test_another_vocabulary_is_refused(copied: Path, exported: Path) -> None:
     refused(copied, r"knows 9384 words, vse has \d+")
 
 
-@pytest.mark.parametrize("size", [512, 10**30, -1])
+@pytest.mark.parametrize("size", [512, -1])
 def test_another_size_than_the_graphs_were_written_for_is_refused(copied: Path, size: int) -> None:
     change_config(copied, lambda about: about["config"].update(dim=size))
     refused(copied, rf"vse/config.json: config.dim is {size}, its graphs were written for 768")
