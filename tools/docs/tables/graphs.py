@@ -2,14 +2,19 @@
 
 from tables.reading import dated, result, table
 
+_MOST = 5
+"""Figures that are shown one by one."""
+
 
 def engines() -> str:
     """The figures of `seesay evaluate` by both engines."""
     found = result("engines")
     rows: list[list[object]] = []
     for row in found["rows"]:
-        differ = (f"{name} {torch:.5g}, {graphs:.5g}" for name, (graphs, torch) in row["differ"].items())
-        rows.append([f"`{row['weights']}`", row["task"], row["photos"], row["n_figures"], "; ".join(differ) or "none"])
+        differ = "; ".join(f"{name} {torch:.5g}, {graphs:.5g}" for name, (graphs, torch) in row["differ"].items())
+        if row["n_that_differ"] > _MOST:
+            differ = f"{row['n_that_differ']}, by at most {row['largest_difference']:.1g}"
+        rows.append([f"`{row['weights']}`", row["task"], row["photos"], row["n_figures"], differ or "none"])
     header = ["weights", "task", "dev photos", "figures", "different: by torch, by graphs"]
     note = "\nDev photos of Flickr8K. Of 100 photos one query more or less is 1 for sentences and 0.2 for images.\n"
     return table(header, rows) + note + dated("", found, "python -m benchmarks.quality.engines")
