@@ -73,7 +73,7 @@ def test_hints_are_told_once(
         (photo_folder / f"{number}.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(number))
     code, _, err = seesay("index", photo_folder, *model)
     assert code == 1
-    assert err.count("HEIC needs the package pillow-heif") == 3
+    assert err.count("HEIC needs pip install") == 3
     assert err.count("try for 3 of them: pip install 'seesay[heic]'") == 1
 
 

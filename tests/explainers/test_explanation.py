@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seesay.explainers.explanation import Explanation, scale_heat
+from seesay.explainers.explanation import Explanation, let_names_lead, scale_heat
 
 
 def test_heat_begins_at_the_median_and_ends_at_the_peak() -> None:
@@ -35,3 +35,9 @@ def test_what_an_explainer_does_not_give_is_left_out() -> None:
     assert list(bare.to_dict()) == ["method", "score", "words", "map"]
     boxed = Explanation("toy", ("dog",), np.ones(1), np.zeros((1, 1)), 0.5, boxes=np.array([[0.0, 0.25, 1.0, 1 / 3]]))
     assert boxed.to_dict()["boxes"] == [[0.0, 0.25, 1.0, 0.3333]]
+
+
+def test_where_nothing_rests_on_what_is_named_the_weights_stay_as_measured() -> None:
+    weights = np.array([0.4, 0.0, 0.6, 0.0])
+    found = Explanation("crops", ("a", "dog", "on", "grass"), weights, np.ones((1, 1)), 1.0)
+    np.testing.assert_array_equal(let_names_lead(found).weights, weights)

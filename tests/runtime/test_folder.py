@@ -132,6 +132,17 @@ def test_another_vocabulary_is_refused(copied: Path, exported: Path) -> None:
     refused(copied, r"knows 9384 words, vse has \d+")
 
 
+@pytest.mark.parametrize("size", [512, -1])
+def test_another_size_than_the_graphs_were_written_for_is_refused(copied: Path, size: int) -> None:
+    change_config(copied, lambda about: about["config"].update(dim=size))
+    refused(copied, rf"vse/config.json: config.dim is {size}, its graphs were written for 768")
+
+
+def test_graphs_of_earlier_releases_which_name_no_sizes_are_read(copied: Path) -> None:
+    change_config(copied, lambda about: about["graphs"].pop("sizes"))
+    assert Model(copied).encode_texts(["a dog"]).shape == (1, 768)
+
+
 def test_a_network_of_other_weights_is_refused(exported: Path, copied: Path) -> None:
     change_config(copied, lambda about: about["graphs"].update(network="efficientnet-lite9"))
     with pytest.raises(SeesayError, match="no exported network"):

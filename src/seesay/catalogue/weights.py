@@ -57,8 +57,11 @@ _SHAPE: dict[str, Any] = {
     "search": dict,
     "cascade": {"calibration": dict},
     "tuned": {_EVERY: {"weights": {_EVERY: str}}},
-    "graphs": {"opset": int, "network": str, "outputs": list, "files": {_EVERY: _GRAPH}, "missing": {_EVERY: str}},
-}
+    "graphs": {
+        "opset": int, "network": str, "outputs": list, "files": {_EVERY: _GRAPH}, "missing": {_EVERY: str},
+        "sizes": {_EVERY: int},
+    },
+}  # fmt: skip
 """What stands where in config.json, so far as it is looked at outside of the model: types, and tables of them."""
 _TYPES: dict[type, tuple[tuple[type, ...], str]] = {
     dict: ((dict,), "a table"),

@@ -177,4 +177,6 @@ def let_names_lead(found: Explanation) -> Explanation:
     if found.steps or not named.any():
         return found
     weights = np.where(named, found.weights, np.minimum(found.weights, found.weights[named].min()))
+    if not weights.any():  # nothing rests on what is named: to say so is better than a row of zeros
+        return found
     return replace(found, weights=weights * (found.weights.sum() / max(float(weights.sum()), 1e-12)))

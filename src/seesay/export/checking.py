@@ -67,7 +67,7 @@ class Difference:
 
 @torch.inference_mode()
 def compare(
-    model: Matcher, graphs: Model, features: Features, sentences: Sequence[str] = SENTENCES
+    model: Matcher, graphs: Model, features: Features, sentences: Sequence[str] = SENTENCES, at_once: int = 1
 ) -> dict[str, float]:
     """The largest difference of each graph.
 
@@ -75,7 +75,8 @@ def compare(
         model: The one that graphs were made of.
         graphs: The exported folder.
         features: Of images, with all that the model wants.
-        sentences: Read one by one, and together.
+        sentences: Read in batches, and all together.
+        at_once: Sentences of a batch.
 
     Raises:
         SeesayError: A difference is larger than `LIMIT`.
@@ -87,12 +88,12 @@ def compare(
     difference.add("images", images, seen)
     difference.add("images", images[:1], graphs.encode_images(theirs.rows([0])))
     if graphs.can("texts"):
-        for some in _batches(sentences):
+        for some in _batches(sentences, at_once):
             texts, read = model.encode_texts(some), graphs.encode_texts(some)
             _compare_texts(difference, texts, read)
             _compare_scores(difference, model, graphs, images, texts, read)
     if graphs.can("phrases"):
-        for some in _batches(sentences):
+        for some in _batches(sentences, at_once):
             difference.add("phrases", model.encode_phrases(some), graphs.encode_phrases(some))  # type: ignore[operator]
     if "regions" in model.graph_kinds:
         _compare_regions(difference, model, graphs, features, theirs)
@@ -108,8 +109,8 @@ def compare(
     return difference.largest
 
 
-def _batches(sentences: Sequence[str]) -> Iterator[list[str]]:
-    yield from ([sentence] for sentence in sentences)
+def _batches(sentences: Sequence[str], at_once: int) -> Iterator[list[str]]:
+    yield from (list(sentences[start : start + at_once]) for start in range(0, len(sentences), at_once))
     yield list(sentences)
 
 

@@ -18,7 +18,7 @@ from seesay.images.io import open_image
 from seesay.models.base import Matcher
 from seesay.models.pretrained import find, load, read_about, write_about
 from seesay.models.registry import search_role
-from seesay.runtime.folder import file_digest, source_weights
+from seesay.runtime.folder import file_digest, sizes_of, source_weights
 from seesay.runtime.matching import Model
 from seesay.system.files import replace_atomically
 
@@ -65,6 +65,7 @@ def export_weights(
     table: dict[str, Any] = {
         "opset": OPSET,
         "precision": precision,
+        "sizes": sizes_of(about["config"]),
         "network": own.name if (own := spec.graph_folder) else network_name(spec, precision),
         "outputs": list(model.outputs),
         "is_embedding": model.is_embedding,

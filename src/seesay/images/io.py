@@ -177,7 +177,7 @@ def _heif_opener(name: str) -> _Opener:
         from pillow_heif import HeifImageFile
     except ImportError as error:
         raise SeesayError(
-            f"cannot open {name}: HEIC needs the package pillow-heif", hint="pip install 'seesay[heic]'"
+            f"cannot open {name}: HEIC needs pip install 'seesay[heic]'", hint="pip install 'seesay[heic]'"
         ) from error
     opener: _Opener = HeifImageFile
     return opener

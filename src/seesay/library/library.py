@@ -216,7 +216,7 @@ class Library:
         if stage is None:
             raise SeesayError(
                 f"the library {self.store.name} keeps photos as a whole and no regions of them",
-                hint="seesay library rebuild" if self.stages else None,
+                hint="seesay library rebuild" if self.stages else f"seesay library use {DEFAULT_MODEL}",
             )
         if not phrase.strip():
             raise SeesayError("the query is empty", allowed="a few words, such as 'red bus'")

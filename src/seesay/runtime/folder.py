@@ -1,6 +1,7 @@
 """A folder of exported weights: what it says, whether its files belong together, and its graphs, opened when asked for.
 
-config.json       as of the weights, with a table `graphs`: opset, precision, and for each graph its file and digest
+config.json       as of the weights, with a table `graphs`: opset, precision, the sizes of config that they were written
+                  for, and for each graph its file and digest
 NAME.onnx         one for each verb, a few thousand bytes: the weights stay where they are
 model.safetensors the weights
 vocabulary.json   the words
@@ -72,6 +73,17 @@ class GraphFolder:
             raise SeesayError(
                 f"{self.origin}: the graphs are written in operator set {self.table.get('opset')!r}",
                 allowed=", ".join(map(str, OPSETS)),
+                hint=self.export,
+            )
+        self._check_sizes(self.table.get("sizes"), self.weights.about["config"])
+
+    def _check_sizes(self, written: Mapping[str, int] | None, config: Mapping[str, Any]) -> None:
+        """Refuse graphs of a model of another size; those that earlier versions wrote do not tell theirs."""
+        sizes = sizes_of(config)
+        if written and (differ := sorted(key for key in {*written, *sizes} if written.get(key) != sizes.get(key))):
+            key = differ[0]
+            raise SeesayError(
+                f"{self.origin}: config.{key} is {config.get(key)}, its graphs were written for {written.get(key)}",
                 hint=self.export,
             )
 
@@ -194,6 +206,16 @@ class GraphFolder:
         if place is None or place.shape != stored.shape:
             raise SeesayError(f"the graph {path} wants {tensor} {stored.shape} of {source}, which has none such")
         return map_tensor(folder / WEIGHTS, place)
+
+
+def sizes_of(config: Mapping[str, Any]) -> dict[str, int]:
+    """The whole numbers of a configuration, which say how large a model is: graphs are written for them.
+
+    Example:
+        >>> sizes_of({"dim": 768, "encoder": "gru", "bidirectional": True, "dropout": 0.2})
+        {'dim': 768}
+    """
+    return {key: value for key, value in config.items() if isinstance(value, int) and not isinstance(value, bool)}
 
 
 def source_weights(about: Mapping[str, Any]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from tables import (
     eye,
     foundation,
     gallery,
+    graphs,
     hmlstm,
     identify,
     library,
@@ -36,6 +37,7 @@ PAGES = (
     towers,
     gallery,
     starts,
+    graphs,
 )
 TABLES: dict[str, Callable[[], str]] = {
     write.__name__.replace("_", "-"): write for page in PAGES for write in page.TABLES
