@@ -40,7 +40,7 @@ def family_of(weights: Weights) -> "type[Matcher]":
         raise SeesayError(
             f"{weights.folder / 'config.json'}: {error.what}",
             allowed=error.allowed,
-            hint="pip install the package that brings it",
+            hint=error.hint,
         ) from error
 
 

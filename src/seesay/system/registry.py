@@ -102,6 +102,7 @@ class Registry(Generic[Kind]):
             raise SeesayError(
                 f"there is no {self._what} {name!r}" + (f": its package cannot be imported ({why})" if why else ""),
                 allowed=self.names(),
+                hint=f"pip install the package that brings {name!r}",
             )
         return self._classes[name]
 
