@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.data import Item
 from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import EvaluationSet, Protocol, timed
-from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases, phrase_vectors
-from seesay.grounding.heat import Floats, Scores, box_overlaps, heat_maps, point_at
+from seesay.explainers.registry import choose_explainer
+from seesay.grounding.boxed_phrases import READINGS, BoxedPhrase, boxed_phrases
+from seesay.grounding.heat import Floats, box_overlaps, point_at
 from seesay.grounding.tuned import grounding_of
 from seesay.images.arrays import ImageFeatures
 from seesay.images.extraction import features_of
@@ -26,6 +28,7 @@ from seesay.images.regions import Boxes
 from seesay.metrics.grounding import GroundingReport, box_accuracy, box_iou, pointing_game
 from seesay.models.aligner import Aligner
 from seesay.runtime.protocol import Answering
+from seesay.settings.grounding import GroundingSettings
 
 PROPOSALS = "search-100"
 
@@ -89,6 +92,8 @@ def evaluate_grounding(
         proposals: Regions to choose a box from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
         reading: Read a `phrase` alone, or as part of its `sentence`.
     """
+    if reading not in READINGS:
+        raise SeesayError(f"phrases are read {reading!r}", allowed=READINGS)
     collection, store, on_progress = measured.take(), measured.store, measured.on_progress
     phrases = boxed_phrases(collection)
     if not phrases:
@@ -112,10 +117,11 @@ def evaluate_grounding(
     points, drawn = np.zeros((len(phrases), 2)), np.zeros((len(phrases), 4))
     answers = answering(model)
     with timed("answers", seconds):
-        vectors = phrase_vectors(answers, collection, phrases, reading)
-        for place in range(len(boxed)):
+        for place, number in enumerate(boxed):
             own = np.flatnonzero(places == place)
-            points[own], drawn[own] = answer(answers, table.arrays([place]), regions[place], vectors[own])
+            asked = [phrases[at] for at in own]
+            heat = locate_phrases(answers, table.arrays([place]), collection.items[number], asked, reading)
+            points[own], drawn[own] = _answer(heat, regions[place], grounding_of(answers))
     truth = [phrase.boxes for phrase in phrases]
     centre, whole = np.full((len(phrases), 2), 0.5), np.tile([0.0, 0.0, 1.0, 1.0], (len(phrases), 1))
     chance, bound = _blind([regions[place] for place in places], truth)
@@ -139,10 +145,26 @@ def evaluate_grounding(
     )
 
 
-def answer(model: Answering, features: ImageFeatures, regions: Boxes, vectors: Scores) -> tuple[Floats, Floats]:
-    """Where a model points (n, 2) and which of the regions it draws (n, 4), for the vectors of n phrases."""
-    heat = heat_maps(model, features, vectors)
-    how = grounding_of(model)
+def locate_phrases(
+    model: Answering, features: ImageFeatures, item: Item, phrases: Sequence[BoxedPhrase], reading: str
+) -> Floats:
+    """The heat of phrases of one image, by the model's first explainer, as `seesay ground` asks for it: (n, h, w).
+
+    Args:
+        reading: Read a `phrase` alone, or as the sum of its words within its `sentence`.
+    """
+    explainer = choose_explainer(model)
+    if reading == "phrase":
+        return explainer.locate(model, features, [phrase.text for phrase in phrases])
+    words = {
+        number: explainer.locate_words(model, features, item.sentences[number])
+        for number in {phrase.sentence for phrase in phrases}
+    }
+    return np.stack([words[phrase.sentence][slice(*phrase.span)].sum(0) for phrase in phrases])
+
+
+def _answer(heat: Floats, regions: Boxes, how: GroundingSettings) -> tuple[Floats, Floats]:
+    """Where heat points (n, 2), and which of the regions it draws (n, 4)."""
     drawn = regions[box_overlaps(heat, regions, **how.rule).argmax(axis=1)]
     return point_at(heat, how.blur), drawn.astype(np.float64)
 
