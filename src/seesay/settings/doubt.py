@@ -44,7 +44,7 @@ class Doubt:
         return probability < self.least
 
     def to_table(self) -> dict[str, float | str]:
-        """What stands in config.json."""
+        """Its table in config.json."""
         table = {key: round(value, 4) if isinstance(value, float) else value for key, value in asdict(self).items()}
         return table if self.matcher else {key: table[key] for key in ("slope", "per_word", "offset", "least")}
 
