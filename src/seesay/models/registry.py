@@ -54,6 +54,11 @@ def families() -> list[str]:
     return _REGISTRY.names()
 
 
+def imported() -> "list[type[Matcher]]":
+    """The classes of the families that were imported so far."""
+    return _REGISTRY.imported()
+
+
 def search_role(weights: Weights) -> dict[str, Any] | None:
     """Which `stage` of search weights can be, and the `dim` of what they keep of an image; None for none.
 

@@ -77,6 +77,10 @@ class Registry(Generic[Kind]):
         others = [name for name in self._entry_points() if name not in self._failures]
         return sorted({*self._classes, *self._modules, *others})
 
+    def imported(self) -> list[Kind]:
+        """The classes whose modules were imported so far."""
+        return list(self._classes.values())
+
     def __contains__(self, name: object) -> bool:
         """Whether there is a class of a name; packages of others are looked through only where this one has none."""
         if name in self._classes or name in self._modules:
