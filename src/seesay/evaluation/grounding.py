@@ -8,6 +8,7 @@ it, and a region chosen blindly among the proposals. No choice among the proposa
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,8 +121,8 @@ def evaluate_grounding(
         for place, number in enumerate(boxed):
             own = np.flatnonzero(places == place)
             asked = [phrases[at] for at in own]
-            heat = locate_phrases(answers, table.arrays([place]), collection.items[number], asked, reading)
-            points[own], drawn[own] = _answer(heat, regions[place], grounding_of(answers))
+            locate = partial(locate_phrases, answers, item=collection.items[number], phrases=asked, reading=reading)
+            points[own], drawn[own] = _answer(locate(table.arrays([place])), regions[place], grounding_of(answers))
     truth = [phrase.boxes for phrase in phrases]
     centre, whole = np.full((len(phrases), 2), 0.5), np.tile([0.0, 0.0, 1.0, 1.0], (len(phrases), 1))
     chance, bound = _blind([regions[place] for place in places], truth)
