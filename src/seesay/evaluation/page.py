@@ -121,12 +121,14 @@ def align_sentences(
     model: Answering, features: ImageFeatures, boxes: Boxes, sentences: Sequence[str]
 ) -> list[dict[str, Any]]:
     """For each sentence about one image, its words, and its parts with their boxes and their gain per word."""
-    explainer, found = choose_explainer(model), []
+    explainer = choose_explainer(model)
+    found: list[dict[str, Any]] = []
     for sentence in sentences:
-        words, segments = tokenize(sentence)[:LONGEST], []
-        if words:
-            heat = explainer.locate_words(model, features, sentence)
-            segments = align_words(heat, boxes, grounded=name_things(words), settings=grounding_of(model))
+        if not (words := tokenize(sentence)[:LONGEST]):
+            found.append({"words": words, "parts": []})
+            continue
+        heat = explainer.locate_words(model, features, sentence)
+        segments = align_words(heat, boxes, grounded=name_things(words), settings=grounding_of(model))
         found.append(
             {
                 "words": words,
