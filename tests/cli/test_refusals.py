@@ -235,6 +235,12 @@ def test_a_full_disk_or_a_closed_pipe_behind_the_output_ends_quietly(line: tuple
     assert (full.returncode, "Traceback" in full.stderr, "Exception" in full.stderr) == (1, False, False)
 
 
+def test_weights_that_cannot_be_searched_with_begin_no_library(seesay: Run, place: Path) -> None:
+    ended = seesay("index", ".", "-m", "dvsa", "--library", place / "mine")
+    assert (ended.code, "dvsa does not keep a photo as one vector" in ended.err) == (2, True)
+    assert not (place / "mine").exists()
+
+
 def test_the_status_of_no_library_makes_none(seesay: Run, place: Path) -> None:
     assert seesay("library", "status", "--library", place / "nowhere").code == 0
     assert not (place / "nowhere").exists()

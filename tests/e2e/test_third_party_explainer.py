@@ -1,6 +1,7 @@
 """An explainer of somebody else's package: installed beside seesay, it explains without an edit in `src`."""
 
 import json
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,22 @@ import pytest
 import seesay
 from seesay.cli.main import run
 from seesay.errors import SeesayError
+from seesay.evaluation.taking_away import maps_of
 from seesay.explainers import registry
 from seesay.explainers.explaining import explain
 from seesay.explainers.explanation import Explanation
 from seesay.explainers.registry import Explainer, explainer_names, explainers_of
+from seesay.export.exporting import export_weights
 from seesay.images.io import open_image
+from seesay.library.library import Library
+from seesay.models import registry as families
+from seesay.models.pretrained import load
+from seesay.models.registry import register_model
+from seesay.models.vse import VSE
 from seesay.runtime.matching import Model
+from seesay.training.recipe import Recipe
+from seesay.training.run import run_recipe
+from seesay.verbs.photos import PhotoModels
 
 PHOTO = Path(seesay.__file__).parent / "samples" / "cat.jpg"
 
@@ -33,7 +44,8 @@ class Longest(Explainer):
         corner = np.zeros(features.map.shape[1:3])
         corner[-1, -1] = 1.0
         score = float(model.score(model.encode_images(features), model.encode_texts([sentence]))[0, 0])
-        return Explanation(self.name, words, lengths / lengths.sum(), corner, score)
+        maps, boxes = np.stack([corner] * len(words)), np.tile([0.5, 0.5, 1.0, 1.0], (len(words), 1))
+        return Explanation(self.name, words, lengths / lengths.sum(), corner, score, maps, boxes)
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +92,41 @@ def test_it_explains_on_the_command_line_and_is_drawn(capsys: pytest.CaptureFixt
     warmth = drawn[..., 0] - drawn[..., 2]
     corner, opposite = warmth[height - 20 : height, -20:].mean(), warmth[:20, :20].mean()
     assert corner > opposite + 50
+
+
+def test_a_model_that_lists_it_is_trained_tuned_evaluated_explained_and_searched_with(
+    colours_recipe: dict[str, Any], colours: Path, colours_cache: Path, tmp_path: Path,
+    answer: Callable[..., Any], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(families._REGISTRY, "_classes", dict(families._REGISTRY._classes))
+    monkeypatch.setenv("SEESAY_CACHE", str(colours_cache))
+    register_model("cornered")(type("Cornered", (VSE,), {"explainers": ("longest",)}))
+    recipe = Recipe.from_dict(colours_recipe | {"name": "cornered", "model": "cornered"})
+    folder = run_recipe(recipe, tmp_path / "run").folder
+    export_weights(folder, precision="fp32")
+    chosen = ("--only", "calibration", "--data", colours, "--entities", colours)
+    (step,) = answer("tune", folder, *chosen, "--json")["steps"]
+    assert step["changed"]
+    assert answer("evaluate", folder, "--data", colours, "--split", "test", "--json")["sum"] > 450
+
+    photo = colours / "images" / "red_5.png"
+    trained = load(folder)
+    assert maps_of(trained, trained.features([photo]), "a red picture").keys() == {"longest"}  # what is measured
+    report = answer("explain", photo, "picture red", "-m", folder, "--json")  # no --method: the first it lists
+    assert (report["method"], report["words"][0]["weight"]) == ("longest", pytest.approx(0.7))
+    identified = ("identify", "a red picture", photo, "-m", folder, "--method", "longest", "-o", "which.png", "--json")
+    assert answer(*identified)["photos"][0]["photo"] == str(photo)
+    assert Path("which.png").is_file()
+
+    with Library(tmp_path / "library", model=folder, stages=()) as library:
+        library.index(photo.parent)
+        (first, *_) = library.search("a red picture", top=1)
+        assert first.path.name.startswith("red")
+        explained = {word.text: word for word in PhotoModels(library).explain(first.photo, "a red picture")}
+    heat = explained["picture"].heat
+    assert heat is not None
+    assert (heat[-1, -1], heat.sum()) == (1.0, 1.0)
+    assert explained["picture"].box == (0.5, 0.5, 1.0, 1.0)
 
 
 def test_weights_have_to_be_named_where_it_has_none_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:

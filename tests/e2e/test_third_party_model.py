@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from seesay.catalogue.weights import find, tuned_table
 from seesay.errors import SeesayError
+from seesay.evaluation.replication.papers import rows
 from seesay.export.exporting import export_weights
 from seesay.images.features import Features, FeatureSpec
 from seesay.layers.pooling import masked_mean
@@ -174,6 +175,24 @@ def test_a_tokenizer_of_other_weights_is_refused(weights: Path, tmp_path: Path) 
 def test_it_is_evaluated(weights: Path, colours: Path, answer: Callable[..., Any], small_backbone: None) -> None:
     report = answer("evaluate", weights, "--data", colours, "--split", "test", "--json")
     assert report["sum"] > 500
+
+
+def test_the_tables_of_its_paper_are_printed_with_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = tmp_path / "toy.toml"
+    tables.write_text(
+        'paper = "Toys"\n[[table]]\nwhere = "Table 1"\nkind = "retrieval"\ndata = "flickr8k"\n'
+        'measured_on = "1,000 test images"\ncolumns = "i2t.r1 t2i.r1"\nrows = """\n> Toy | 12.5 | -\n"""\n'
+    )
+    before = rows("retrieval", "flickr8k")
+    monkeypatch.setattr(Toy, "paper", tables)
+    (row,) = (row for row in rows("retrieval", "flickr8k") if row not in before)
+    assert (row.method, row.stands_in, row.own) == ("Toy", "Toys, Table 1", True)
+    assert (row.figure("i2t.r1"), row.figure("t2i.r1")) == (12.5, None)
+    broken = tmp_path / "broken.toml"
+    broken.write_text("paper = ")
+    monkeypatch.setattr(Toy, "paper", broken)
+    with pytest.raises(SeesayError, match=r"cannot read the tables of a paper .*broken\.toml"):
+        rows("retrieval")
 
 
 def test_it_is_tuned_and_searched_with_what_was_chosen(

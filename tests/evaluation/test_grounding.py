@@ -1,7 +1,9 @@
 """Phrases that find their half of a picture, counted by hand, beside answers that look at no word."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +12,12 @@ from seesay import data
 from seesay.data import Box, Collection, Item, Phrase
 from seesay.engines import TorchModel
 from seesay.errors import SeesayError
-from seesay.evaluation.grounding import boxed_phrases, evaluate_grounding, phrase_vectors
+from seesay.evaluation.grounding import boxed_phrases, evaluate_grounding, locate_phrases
 from seesay.evaluation.protocols import EvaluationSet
+from seesay.explainers import registry
+from seesay.explainers.registry import Explainer, register_explainer
+from seesay.grounding.boxed_phrases import phrase_vectors
+from seesay.grounding.heat import heat_maps
 from seesay.models.aligner import Aligner, load_aligner
 
 
@@ -67,10 +73,37 @@ class TestPhrases:
 
     def test_an_unknown_reading_is_answered_with_the_known_ones(self, aligner: Aligner, boxed: Collection) -> None:
         with pytest.raises(SeesayError, match=r"read 'backwards'\n  allowed: phrase, sentence"):
-            phrase_vectors(TorchModel(aligner), boxed, boxed_phrases(boxed), "backwards")
+            evaluate_grounding(aligner, EvaluationSet(boxed), reading="backwards")
+
+
+@pytest.mark.parametrize("reading", ["phrase", "sentence"])
+def test_heat_is_that_of_a_phrases_vector_alone_or_in_its_sentence(
+    aligner: Aligner, boxed: Collection, reading: str
+) -> None:
+    answers, item = TorchModel(aligner), boxed.items[0]
+    phrases = [phrase for phrase in boxed_phrases(boxed) if phrase.item == 0]
+    features = answers.features([item.image])
+    found = locate_phrases(answers, features, item, phrases, reading)
+    wanted = heat_maps(answers, features, phrase_vectors(answers, boxed, phrases, reading))
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
 class TestEvaluation:
+    def test_the_first_explainer_of_a_model_is_measured(
+        self, aligner: Aligner, boxed: Collection, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Right(Explainer):
+            """Finds everything in the right half."""
+
+            def locate(self, model: Any, features: Any, phrases: Sequence[str]) -> Any:
+                return np.tile([0.0, 1.0], (len(phrases), 4, 1))
+
+        monkeypatch.setattr(registry._REGISTRY, "_classes", dict(registry._REGISTRY._classes))
+        register_explainer("right-half")(Right)
+        monkeypatch.setattr(type(aligner), "explainers", ("right-half", "alignment"))
+        found = evaluate_grounding(aligner, EvaluationSet(boxed), proposals="grid-1x2")
+        assert found.rows["model"] == pytest.approx({"pointing": 200 / 3, "iou50": 200 / 3})  # two phrases of three
+
     @pytest.mark.parametrize("reading", ["phrase", "sentence"])
     def test_a_model_that_knows_colours_beats_everything_that_looks_at_no_word(
         self, aligner: Aligner, boxed: Collection, reading: str

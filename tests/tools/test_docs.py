@@ -3,11 +3,25 @@
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from seesay.images.features import FeatureSpec
+from seesay.training.recipe import (
+    BatchRecipe,
+    DataRecipe,
+    DevRecipe,
+    LossRecipe,
+    OptimiserRecipe,
+    Recipe,
+    SourceRecipe,
+    StopRecipe,
+)
+
 ROOT = Path(__file__).parents[2]
+SECTIONS = (OptimiserRecipe, BatchRecipe, LossRecipe, StopRecipe)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -20,6 +34,14 @@ def test_tables_are_those_that_were_measured() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_every_key_of_a_recipe_is_in_the_docs() -> None:
+    page = (ROOT / "docs/how-to/own-captions.md").read_text(encoding="utf-8")
+    table = page.split("| section | keys |")[1].split("\n\n")[0]
+    data = (SourceRecipe, DevRecipe, DataRecipe, FeatureSpec)
+    keys = {field.name for kind in (Recipe, *data, *SECTIONS) for field in fields(kind)}
+    assert {key for key in keys if not re.search(rf"\b{key}\b", table)} == {"expected_digest"}  # which weights fill in
 
 
 def test_ci_runs_the_line_that_the_readme_shows() -> None:

@@ -18,7 +18,7 @@ from seesay.metrics.identification import draw_trials
 from seesay.models.identifier import Identifier, IdentifierConfig
 from seesay.scoring import score_trials, similar_images
 from seesay.text.vocabulary import Vocabulary
-from seesay.training.identifying import Batch, IdentifyingTask, cut_part, fit_calibration, measure_identification
+from seesay.training.identifying import Batch, IdentifyingTask, cut_part, fit_temperatures, measure_identification
 from seesay.training.recipe import Recipe
 
 WORDS = ["a", "red", "green", "dog", "cat", "bus", "runs", "sleeps", "here"]
@@ -180,7 +180,7 @@ def test_finalizing_fits_the_probabilities_on_dev() -> None:
     task.model.output.weight.data *= 50  # far too sure of itself
     task.finalize()
     logits = score_trials(task.model, task.dev, draw_trials(task.dev.image_of, n_candidates=10, seed=1))
-    assert task.model.calibration.tolist() == pytest.approx(fit_calibration(logits))
+    assert task.model.calibration.tolist() == pytest.approx(fit_temperatures(logits))
     assert (task.model.calibration[[0, 2]] > 1).all()
 
 

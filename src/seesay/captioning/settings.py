@@ -12,7 +12,7 @@ from seesay.system.tables import read_table
 
 @dataclass(frozen=True)
 class Settings:
-    """How captions are written; what dev has chosen for weights stands in their config.json, under `captioning`.
+    """How captions are written; what dev has chosen for weights is the table `captioning` of their config.json.
 
     Attributes:
         beam: Width of the beam where captions are not reranked.

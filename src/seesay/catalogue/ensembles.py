@@ -114,7 +114,7 @@ class Ensemble:
         return any(member.of_images or member.of_texts for member in self.members)
 
     def about(self, name: str) -> dict[str, Any]:
-        """What stands in the config.json of a folder of this name."""
+        """The config.json of a folder of this name."""
         return {
             "format": FORMAT,
             "name": name,

@@ -162,8 +162,10 @@ def read_about(folder: Path) -> Weights:
     if not isinstance(about, dict) or not all(isinstance(about.get(key), kind) for key, kind in _NEEDED.items()):
         raise SeesayError(f"{path} does not describe weights of seesay", allowed=f"an object with {', '.join(_NEEDED)}")
     if about["format"] != FORMAT:
+        is_newer = about["format"] > FORMAT
         raise SeesayError(
-            f"{path} has format {about['format']}, this seesay reads format {FORMAT}", hint="pip install -U seesay"
+            f"{path} has format {about['format']}, this seesay reads format {FORMAT}",
+            hint="pip install -U seesay" if is_newer else "seesay train RECIPE, to train them again",
         )
     about = {_RENAMED.get(str(key), str(key)): value for key, value in about.items()}
     _check_shape(about, _SHAPE, str(path))

@@ -20,7 +20,7 @@ _EMPTY = "–"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of the table: what stands in each cell, and the mark beside it where there is a doubt."""
+    """A row of the table: the text of each cell, and a mark where there is a doubt."""
 
     name: str
     mark: str
@@ -169,7 +169,7 @@ def to_markdown(comparison: Comparison) -> str:
         for name, group in comparison.groups.items()
         for column in group
     ]
-    lines = [f"### {comparison.title}", "", f"| | {' | '.join(headings)} | stands in |"]
+    lines = [f"### {comparison.title}", "", f"| | {' | '.join(headings)} | source |"]
     lines.append(f"| --- |{' ---: |' * len(headings)} --- |")
     for line in comparison.lines:
         cells = [line.name + line.mark, *(cell + mark for cell, mark in line.cells)]

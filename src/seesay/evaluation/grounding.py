@@ -8,17 +8,20 @@ it, and a region chosen blindly among the proposals. No choice among the proposa
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.data import Item
 from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import EvaluationSet, Protocol, timed
-from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases, phrase_vectors
+from seesay.explainers.registry import choose_explainer
+from seesay.grounding.boxed_phrases import READINGS, BoxedPhrase, boxed_phrases
 from seesay.grounding.closer import Closer, Closeups, heat_of, points_of
-from seesay.grounding.heat import Floats, Scores, box_overlaps, heat_maps
+from seesay.grounding.heat import Floats, box_overlaps
 from seesay.grounding.tuned import grounding_of
 from seesay.images.arrays import ImageFeatures
 from seesay.images.extraction import features_of
@@ -27,6 +30,7 @@ from seesay.images.regions import Boxes
 from seesay.metrics.grounding import GroundingReport, box_accuracy, box_iou, pointing_game
 from seesay.models.aligner import Aligner
 from seesay.runtime.protocol import Answering
+from seesay.settings.grounding import GroundingSettings
 
 PROPOSALS = "search-100"
 
@@ -90,6 +94,8 @@ def evaluate_grounding(
         proposals: Regions to choose a box from: `search-N`, or a scheme of `seesay.images.regions.fixed_regions`.
         reading: Read a `phrase` alone, or as part of its `sentence`.
     """
+    if reading not in READINGS:
+        raise SeesayError(f"phrases are read {reading!r}", allowed=READINGS)
     collection, store, on_progress = measured.take(), measured.store, measured.on_progress
     phrases = boxed_phrases(collection)
     if not phrases:
@@ -114,11 +120,13 @@ def evaluate_grounding(
     answers = answering(model)
     closeups = Closeups(paths, grounding_of(model).closer, model.feature_spec, store)
     with timed("answers", seconds):
-        vectors = phrase_vectors(answers, collection, phrases, reading)
-        for place in range(len(boxed)):
+        for place, number in enumerate(boxed):
             own = np.flatnonzero(places == place)
-            seen = table.arrays([place]), closeups[place]
-            points[own], drawn[own] = answer(answers, *seen, regions[place], vectors[own])
+            asked = [phrases[at] for at in own]
+            locate = partial(locate_phrases, answers, item=collection.items[number], phrases=asked, reading=reading)
+            closer = closeups[place]
+            heat = heat_of(table.arrays([place]), closer, locate)
+            points[own], drawn[own] = _answer(heat, closer, regions[place], grounding_of(answers))
             if on_progress:
                 on_progress(place + 1, len(boxed))
     truth = [phrase.boxes for phrase in phrases]
@@ -144,12 +152,26 @@ def evaluate_grounding(
     )
 
 
-def answer(
-    model: Answering, features: ImageFeatures, closer: Closer | None, regions: Boxes, vectors: Scores
-) -> tuple[Floats, Floats]:
-    """Where a model points (n, 2) and which of the regions it draws (n, 4), for the vectors of n phrases."""
-    heat = heat_of(features, closer, lambda seen: heat_maps(model, seen, vectors))
-    how = grounding_of(model)
+def locate_phrases(
+    model: Answering, features: ImageFeatures, item: Item, phrases: Sequence[BoxedPhrase], reading: str
+) -> Floats:
+    """The heat of phrases of one image, by the model's first explainer, as `seesay ground` asks for it: (n, h, w).
+
+    Args:
+        reading: Read a `phrase` alone, or as the sum of its words within its `sentence`.
+    """
+    explainer = choose_explainer(model)
+    if reading == "phrase":
+        return explainer.locate(model, features, [phrase.text for phrase in phrases])
+    words = {
+        number: explainer.locate_words(model, features, item.sentences[number])
+        for number in {phrase.sentence for phrase in phrases}
+    }
+    return np.stack([words[phrase.sentence][slice(*phrase.span)].sum(0) for phrase in phrases])
+
+
+def _answer(heat: Floats, closer: Closer | None, regions: Boxes, how: GroundingSettings) -> tuple[Floats, Floats]:
+    """Where heat points (n, 2), and which of the regions it draws (n, 4)."""
     drawn = regions[box_overlaps(heat, regions, **how.rule).argmax(axis=1)]
     return points_of(heat, how, closer), drawn.astype(np.float64)
 

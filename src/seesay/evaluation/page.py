@@ -19,8 +19,8 @@ from seesay.data import Collection
 from seesay.data.examples import Examples
 from seesay.engines import answering
 from seesay.errors import SeesayError
+from seesay.explainers.registry import choose_explainer
 from seesay.grounding.chains import align_words
-from seesay.grounding.heat import heat_maps
 from seesay.grounding.tuned import grounding_of
 from seesay.images.arrays import ImageFeatures
 from seesay.images.extraction import features_of
@@ -29,12 +29,12 @@ from seesay.images.proposals import proposals_of
 from seesay.images.regions import Boxes
 from seesay.layers.dropout import without_dropout
 from seesay.models.aligner import Aligner
-from seesay.runtime.protocol import Answering, Texts
+from seesay.runtime.protocol import Answering
 from seesay.scoring import score_all
 from seesay.system.files import replace_atomically
 from seesay.system.progress import Progress
 from seesay.text.function_words import name_things
-from seesay.text.tokens import tokenize
+from seesay.text.tokens import LONGEST, tokenize
 
 STATIC = ("index.html", "page.css", "page.js")
 _SIDE = 560  # pixels of the longer side of an image on the page
@@ -121,12 +121,14 @@ def align_sentences(
     model: Answering, features: ImageFeatures, boxes: Boxes, sentences: Sequence[str]
 ) -> list[dict[str, Any]]:
     """For each sentence about one image, its words, and its parts with their boxes and their gain per word."""
-    texts: Texts = model.encode_texts(list(sentences))
-    found = []
-    for row, sentence in enumerate(sentences):
-        words = tokenize(sentence)[: int(texts.lengths[row])]
-        heat = heat_maps(model, features, texts.states[row, : len(words)])
-        segments = align_words(heat, boxes, grounded=name_things(words), settings=grounding_of(model)) if words else []
+    explainer = choose_explainer(model)
+    found: list[dict[str, Any]] = []
+    for sentence in sentences:
+        if not (words := tokenize(sentence)[:LONGEST]):
+            found.append({"words": words, "parts": []})
+            continue
+        heat = explainer.locate_words(model, features, sentence)
+        segments = align_words(heat, boxes, grounded=name_things(words), settings=grounding_of(model))
         found.append(
             {
                 "words": words,

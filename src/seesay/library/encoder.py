@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Protocol
 
 from seesay.library.indexing.encoding import PhotoEncoder, WeightsPhotoEncoder
-from seesay.library.ranking.encoding import QueryEncoder, WeightsQueryEncoder
+from seesay.library.ranking.encoding import QueryEncoder, WeightsQueryEncoder, no_single_vector
 
 if TYPE_CHECKING:
     from seesay.runtime.matching import Model
@@ -19,3 +19,12 @@ class Encoder(PhotoEncoder, QueryEncoder, Protocol):
 
 class WeightsEncoder(WeightsPhotoEncoder, WeightsQueryEncoder):
     """Trained weights by name or folder."""
+
+    def require_first(self) -> None:
+        """Refuse weights that cannot be the first stage of search.
+
+        Raises:
+            SeesayError: They do not keep a photo as one vector.
+        """
+        if self.role is None or self.role.stage != "first":
+            raise no_single_vector(self.name)

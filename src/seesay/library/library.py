@@ -59,7 +59,7 @@ class Library:
         stages: Sequence[Stage] | Literal["installed"] = "installed",
     ) -> None:
         if (model or precision) and not encoder:
-            WeightsEncoder(model or DEFAULT_MODEL, precision)  # what is not there makes no library
+            WeightsEncoder(model or DEFAULT_MODEL, precision).require_first()  # else there would be a useless library
         self.store = store or places.open_store(places.library_place(location))
         made_with = self.store.fingerprint()
         name = model or (made_with.model if made_with else DEFAULT_MODEL)

@@ -27,7 +27,8 @@ class Declared:
         tasks: What can be measured: retrieval, captions, grounding, identification, phrases, attention,
             correspondences.
         measured_by: The command that measures the figures of its card again.
-        paper: The file of its paper's tables in `seesay.evaluation`, without the ending.
+        paper: The tables of its paper: a name in `seesay.evaluation.replication`, or the path of such a file, which
+            a model of another package brings along.
         weak_points: What it is bad at, for the card.
         starting_point: What the card says of the published weights that it starts from.
         explainers: The names of its explainers; the first is the default.
@@ -48,7 +49,7 @@ class Declared:
     learning_task: ClassVar[str] = "ranking"
     tasks: ClassVar[tuple[str, ...]] = ("retrieval",)
     measured_by: ClassVar[str] = "seesay evaluate {name} --data DATA --split SPLIT"
-    paper: ClassVar[str] = ""
+    paper: ClassVar[str | Path] = ""
     weak_points: ClassVar[tuple[str, ...]] = ()
     starting_point: ClassVar[str] = ""
     explainers: ClassVar[tuple[str, ...]] = ()

@@ -40,7 +40,7 @@ def family_of(weights: Weights) -> "type[Matcher]":
         raise SeesayError(
             f"{weights.folder / 'config.json'}: {error.what}",
             allowed=error.allowed,
-            hint="pip install the package that brings it",
+            hint=error.hint,
         ) from error
 
 
@@ -52,6 +52,11 @@ def families() -> list[str]:
         ['clip', 'dvsa', 'dvsa-captions']
     """
     return _REGISTRY.names()
+
+
+def imported() -> "list[type[Matcher]]":
+    """The classes of the families that were imported so far."""
+    return _REGISTRY.imported()
 
 
 def search_role(weights: Weights) -> dict[str, Any] | None:

@@ -48,7 +48,7 @@ class Blend:
         return final
 
     def to_table(self) -> dict[str, Any]:
-        """What stands in config.json under `cascade`."""
+        """The table `cascade` of config.json."""
         curve = self.calibration.to_table() if self.calibration else None
         return {**asdict(self), "after": list(self.after), "calibration": curve}
 

@@ -62,7 +62,7 @@ class Calibration:
         return np.where(n <= MOST_IN_A_PHRASE, self.phrases.probability(x, n, rarest), own)
 
     def to_table(self) -> dict[str, Any]:
-        """What stands in config.json under `calibration`."""
+        """The table `calibration` of config.json."""
         numbers = {name: round(getattr(self, name), 4) for name in (spec.name for spec in fields(self)[:-1])}
         return numbers | ({"phrases": self.phrases.to_table()} if self.phrases else {})
 

@@ -64,7 +64,7 @@ class Doubt:
         return probability < self.least
 
     def to_table(self) -> dict[str, float | str]:
-        """What stands in config.json."""
+        """Its table in config.json."""
         table = {key: round(value, 4) if isinstance(value, float) else value for key, value in asdict(self).items()}
         crops = ("per_peak", "per_look")
         unused = (*crops, "per_match", "matcher") if not self.matcher else () if self.looks_closer else crops

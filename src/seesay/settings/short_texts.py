@@ -40,7 +40,7 @@ class ShortTexts:
         return by_words[[min(max(len(content_words(text)) - 1, 0), len(self.shares)) for text in texts]]
 
     def to_table(self) -> dict[str, list[float]]:
-        """What stands in config.json under `short`."""
+        """The table `short` of config.json."""
         return {"shares": list(self.shares)}
 
     @classmethod

@@ -77,6 +77,10 @@ class Registry(Generic[Kind]):
         others = [name for name in self._entry_points() if name not in self._failures]
         return sorted({*self._classes, *self._modules, *others})
 
+    def imported(self) -> list[Kind]:
+        """The classes whose modules were imported so far."""
+        return list(self._classes.values())
+
     def __contains__(self, name: object) -> bool:
         """Whether there is a class of a name; packages of others are looked through only where this one has none."""
         if name in self._classes or name in self._modules:
@@ -102,6 +106,7 @@ class Registry(Generic[Kind]):
             raise SeesayError(
                 f"there is no {self._what} {name!r}" + (f": its package cannot be imported ({why})" if why else ""),
                 allowed=self.names(),
+                hint=f"pip install the package that brings {name!r}",
             )
         return self._classes[name]
 

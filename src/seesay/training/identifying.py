@@ -95,7 +95,7 @@ class IdentifyingTask(SourceTask[Identifier]):
     def finalize(self) -> None:
         """Fit the probabilities on dev."""
         trials = draw_trials(self.dev.image_of, n_candidates=min(N_CANDIDATES, len(self.dev.collection)), seed=1)
-        self.model.calibration.copy_(torch.tensor(fit_calibration(score_trials(self.model, self.dev, trials))))
+        self.model.calibration.copy_(torch.tensor(fit_temperatures(score_trials(self.model, self.dev, trials))))
 
     def save_extras(self, folder: Path) -> None:
         """Nothing but the weights is kept."""
@@ -124,7 +124,7 @@ def cut_part(sentence: str, rng: np.random.Generator) -> str:
     return " ".join(words[first : first + n])
 
 
-def fit_calibration(logits: Tensor) -> tuple[float, float, float]:
+def fit_temperatures(logits: Tensor) -> tuple[float, float, float]:
     """An identifier's `calibration`, from trials whose first candidate is right.
 
     A match is fitted on pairs of which half match: the right candidate and one of the wrong ones. Its offset is needed

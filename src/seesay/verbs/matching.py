@@ -54,7 +54,7 @@ class Matches:
             for at in self._order(place)
         ]
 
-    def said(self, place: int = 0) -> list[str]:
+    def fit_words(self, place: int = 0) -> list[str]:
         """How well each sentence fits an image, in the order of `ranked`: `64 % likely`, or nothing."""
         if self.fits is None:
             return [""] * len(self.sentences)
@@ -65,9 +65,9 @@ class Matches:
 
     def __repr__(self) -> str:
         rows = [
-            f"  {score:.3f} {100 * share:3.0f} %  {said}  {image.name}: {sentence}"
+            f"  {score:.3f} {100 * share:3.0f} %  {fits}  {image.name}: {sentence}"
             for place, image in enumerate(self.images)
-            for (sentence, score, share), said in zip(self.ranked(place), self.said(place), strict=True)
+            for (sentence, score, share), fits in zip(self.ranked(place), self.fit_words(place), strict=True)
         ]
         return lines(f"Matches by {self.model}", *rows, *self.warnings)
 
@@ -78,11 +78,11 @@ class Matches:
                 escape(sentence),
                 f"{score:.3f}",
                 f"{100 * share:.0f} %",
-                said,
+                fits,
             ]
             for place, image in enumerate(self.images)
-            for rank, ((sentence, score, share), said) in enumerate(
-                zip(self.ranked(place), self.said(place), strict=True)
+            for rank, ((sentence, score, share), fits) in enumerate(
+                zip(self.ranked(place), self.fit_words(place), strict=True)
             )
         ]
         return table_html(["image", "sentence", "score", "share", "fits"], rows)

@@ -61,8 +61,7 @@ def use_model(model: str | Path, library: Path | str | None = None) -> Switched:
     from seesay.library.encoder import WeightsEncoder
 
     encoder = WeightsEncoder(model)
-    if encoder.role is None or encoder.role.stage != "first":
-        raise SeesayError(f"{model} does not keep a photo as one vector, which a library needs", hint="seesay models")
+    encoder.require_first()
     if not holds_library(base):
         raise SeesayError(f"there is no library in {base} yet", hint=f"seesay index ~/Pictures --model {model}")
     # Stores, and no libraries: the model of the index in use may have been removed.

@@ -1,4 +1,4 @@
-"""The table of a search as it is typed, step by step."""
+"""The table of one search command, step by step."""
 
 from tables.reading import dated, result, table
 
@@ -15,24 +15,24 @@ STEPS = {
 }
 SAVED = {
     "graphs that were not kept": "opening graphs that were not kept",
-    "an orderly end": "taking the interpreter down in order",
+    "an orderly end": "shutting the interpreter down in order",
     "typer": "importing typer",
     "rich": "importing rich",
 }
 
 
 def cold_query() -> str:
-    """Where the time of a search as typed goes, and what is done without."""
+    """How long each step of one search command takes, and which steps are avoided."""
     found = result("cold")
     rows: list[list[object]] = [[name, f"{found['cpu_milliseconds'][step]:.0f} ms", ""] for step, name in STEPS.items()]
     rows.append(["**the command**", f"**{found['command_cpu_milliseconds']} ms**", ""])
     rows += [[name, "", f"{found['cpu_milliseconds_saved'][step]:.0f} ms"] for step, name in SAVED.items()]
     note = (
-        f"Processor time; the steps were timed apart from the command. The command took "
-        f"{found['command_milliseconds']} ms, at the least {found['command_milliseconds_least']} ms, and "
+        f"Processor time; each step was timed on its own. By the clock the command took "
+        f"{found['command_milliseconds']} ms (fastest run {found['command_milliseconds_least']} ms); it used "
         f"{found['command_peak_megabytes']} MB."
     )
-    header = ["step", "takes", "would take, and is avoided"]
+    header = ["step", "takes", "avoided: would take"]
     return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.cold")
 
 

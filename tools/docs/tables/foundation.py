@@ -93,10 +93,11 @@ def headline() -> str:
         if "flickr8k/test" in own
     ]
     note = (
-        "Measured by `seesay evaluate WEIGHTS --data flickr8k`; Sum is that of the six recalls, on COCO of 1,000 dev "
-        "photos, on IAPR TC-12 of the test photos (`--data coco --split dev`, `--data iapr`). The text encoder that "
-        "`eye` started from had read captions of Flickr8K's test photos among a billion sentences, never their photos; "
-        "no other row reads with it, and `dvsa` sees through `eye`, which was trained with it."
+        "Measured by `seesay evaluate WEIGHTS --data flickr8k`. Sum is the sum of the six recalls; on COCO it is "
+        "measured on 1,000 dev photos (`--data coco --split dev`), on IAPR TC-12 on the test photos (`--data iapr`). "
+        "The text encoder of `eye` was pretrained by others on a billion sentences. Captions of Flickr8K's test photos "
+        "were among them, the photos were not. No other model uses this text encoder, but `dvsa` uses the image "
+        "network of `eye`, which was trained together with it."
     )
     return table(["model", *RECALL_HEADINGS, "Sum", *ELSEWHERE.values()], rows) + f"\n{note}\n"
 

@@ -166,8 +166,8 @@ def library_queries() -> str:
     index, query = beside["index"], beside["query"]
     width, height = beside["size"]
     rows: list[list[object]] = [
-        [f"index {beside['photos']} photos of {width} × {height} and search, as typed", *_seconds(index)],
-        ["a search, as typed, nothing new", *_seconds(query)],
+        [f"index {beside['photos']} photos of {width} × {height} and search, one command", *_seconds(index)],
+        ["one search command, nothing new to index", *_seconds(query)],
         ["most memory, indexing", *(f"{index[f'{who}_peak_megabytes']} MB" for who in ("seesay", "rclip")), ""],
         ["most memory, searching", *(f"{query[f'{who}_peak_megabytes']} MB" for who in ("seesay", "rclip")), ""],
     ]
@@ -187,8 +187,8 @@ def library_queries() -> str:
         rows += _installing(install)
     told = ", ".join(f"`{command}` ({found['date'][:10]})" for command, found in commands.items())
     note = (
-        f"On {beside['cores']} cores; rclip {beside['rclip']}, which have its size. The vectors of further searches "
-        f"are random, and their results those of the exact product. Measured by {told}."
+        f"On {beside['cores']} cores; rclip {beside['rclip']} of the same size. Further searches are timed on random "
+        f"vectors; they find the same photos as an exact search. Measured by {told}."
     )
     return table(["", "seesay", "rclip", "times as fast"], rows) + f"\n{note}\n"
 
@@ -219,7 +219,7 @@ def rounding() -> str:
         ]
         for row in found["rows"]
     ]
-    header = ["dev photos", "Sum, float", "Sum, int8", "cosine of vectors", "same first tag", "network as fast"]
+    header = ["dev photos", "Sum, float", "Sum, int8", "cosine of vectors", "same first tag", "speed of the network"]
     return dated(table(header, rows), found, "python -m benchmarks.quality.rounding")
 
 

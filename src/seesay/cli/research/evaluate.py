@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def evaluate(
     context: typer.Context,
     data: Annotated[
-        str | None, light.Option("--data", "-d", help="A collection: a path or a name under SEESAY_DATA.")
+        str | None, light.Option("--data", "-d", help="A captioned collection: a path, or a name in SEESAY_DATA.")
     ] = None,
     weights: Annotated[
         str | None,
@@ -138,9 +138,9 @@ def evaluate(
     Prints the papers' results on the same data, with ours below. Writes report.json, report.md and the files of a task:
     recall.png, ranks.png, captions.json or reliability.png. Missing features are computed first; with stored features a
     joint embedding takes seconds. A captioner takes many minutes to score all pairs; --limit 100 gives a quick look.
-    `shipped` with --task search measures what `seesay search` does; without a task, the ensemble that ships. --page
-    writes a web page, for models with regions. --paper compares each table, figure and claim of a paper with the
-    recorded results.
+    `seesay evaluate shipped --task search` measures the ranking of `seesay search`; without --task, `shipped` is the
+    ensemble that ships. --page writes a web page, for models with regions. --paper compares each table, figure and
+    claim of a paper with the recorded results.
 
     \b
     Examples:

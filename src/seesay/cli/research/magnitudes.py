@@ -35,10 +35,10 @@ def magnitudes(
 ) -> None:  # fmt: skip
     """List the words with the longest and the shortest vectors, and draw the most and the least salient regions.
 
-    Lengths are relative to the average word of the sentence, unless the weights were trained with free lengths. Words
-    for visible things should be long and function words short. The rank correlation of length and inverse document
-    frequency (idf) is printed too. The salience of a region is the length of its vector or, for weights that learned
-    only the directions of regions, the score of its best word.
+    The length of a word is relative to the average word of its sentence, unless the weights were trained as the paper
+    describes (magnitudes = "free"). Words for visible things should be long and function words short. The rank
+    correlation of length and inverse document frequency (idf) is printed too. The salience of a region is the length of
+    its vector or, for weights that learned only the directions of regions, the score of its best word.
 
     \b
     Examples:

@@ -49,7 +49,12 @@ def tune(
         ),
     ] = "",
     after: Annotated[
-        str, light.Option(metavar="NAMES", help="cascade: the stages of search before this one, such as vse,dvsa.")
+        str,
+        light.Option(
+            metavar="NAMES",
+            help="cascade: the stages of search before this one, such as vse,dvsa. matching and presence: the matcher "
+            "that judges the whole photo.",
+        ),
     ] = "",
     members: Annotated[
         str, light.Option(metavar="NAMES", help="ensemble: its members. The folder WEIGHTS is made if there is none.")

@@ -71,10 +71,10 @@ def _print_table(found: "Matches") -> None:
     columns = ("photo", "sentence", "score", "share", *([] if found.fits is None else ["fits"]))
     rows: list[list[Cell]] = []
     for place, image in enumerate(found.images):
-        ranked = zip(found.ranked(place), found.said(place), strict=True)
-        for rank, ((sentence, score, share), said) in enumerate(ranked):
+        ranked = zip(found.ranked(place), found.fit_words(place), strict=True)
+        for rank, ((sentence, score, share), fit) in enumerate(ranked):
             style = "bold" if rank == 0 and len(found.sentences) > 1 else ""
-            fits: list[Cell] = [] if found.fits is None else [said.strip()]
+            fits: list[Cell] = [] if found.fits is None else [fit.strip()]
             name = printable(image.name) if rank == 0 else ""
             rows.append([name, (sentence, style), (f"{score:.3f}", style), (f"{100 * share:.0f} %", "dim"), *fits])
     print_table(columns, rows, right=columns[2:])

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from seesay.data import Collection
+from seesay.errors import SeesayError
+from seesay.models.registry import imported
 
 TITLES = {"flickr8k": "Flickr8K", "flickr30k": "Flickr30K", "coco": "MS COCO", "iapr": "IAPR TC-12"}
 """Sets that the papers measure on, and how they are written."""
@@ -71,7 +73,9 @@ class Row:
 
 
 def rows(kind: str, data: str | None = None, *, ablations: bool = False) -> tuple[Row, ...]:
-    """The printed rows of one kind, in the order of the papers' years and of their tables.
+    """The published rows of one kind, in the order of the papers' years and of their tables.
+
+    A model of another package brings the tables of its paper along: its class names the file (`paper`).
 
     Args:
         kind: One of `KINDS`.
@@ -85,7 +89,7 @@ def rows(kind: str, data: str | None = None, *, ablations: bool = False) -> tupl
     """
     return tuple(
         row
-        for row in all_rows()
+        for row in (*all_rows(), *_brought_rows())
         if row.kind == kind and (data is None or row.data == data) and (ablations or not row.ablation)
     )
 
@@ -94,7 +98,7 @@ def rows(kind: str, data: str | None = None, *, ablations: bool = False) -> tupl
 def all_rows() -> tuple[Row, ...]:
     """Every row of the five papers."""
     doubts = _read_doubts()
-    found = tuple(row for name in _FILES for row in _read_paper(name, doubts))
+    found = tuple(row for name in _FILES for row in _read_paper(_TABLES / f"{name}.toml", doubts))
     if unmatched := doubts.keys() - {_place(row) for row in found}:
         raise ValueError(f"a doubt names a row that is not there: {sorted(unmatched)[0]}")
     return found
@@ -117,8 +121,24 @@ def set_named(text: str) -> str | None:
     return next((name for name, pattern in _NAMES.items() if re.search(pattern, text.lower())), None)
 
 
-def _read_paper(name: str, doubts: Mapping[str, Mapping[str, str]]) -> Iterator[Row]:
-    content = tomllib.loads((_TABLES / f"{name}.toml").read_text(encoding="utf-8"))
+def _brought_rows() -> tuple[Row, ...]:
+    """Every row of the papers of models from other packages, as far as they are imported."""
+    brought = (kind.paper for kind in imported() if isinstance(kind.paper, Path))
+    return tuple(row for path in dict.fromkeys(brought) for row in _read_brought(path))
+
+
+@cache
+def _read_brought(path: Path) -> tuple[Row, ...]:
+    try:
+        return tuple(_read_paper(path, {}))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise SeesayError(
+            f"cannot read the tables of a paper {path}: {error}", allowed=f"a file like those in {_TABLES}"
+        ) from error
+
+
+def _read_paper(path: Path, doubts: Mapping[str, Mapping[str, str]]) -> Iterator[Row]:
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
     for table in content["table"]:
         for line in table["rows"].strip("\n").splitlines():
             yield _read_row(line, content["paper"], table, doubts)

@@ -9,7 +9,7 @@ before it gave, c, and blended with it,
     (1 - weight) · c + weight · (slope · s + offset)
 
 so that it can be calibrated like a cosine. How many photos a stage reranks, how much it counts and after which stages
-it comes is chosen on dev (`seesay tune --only cascade`), and stands in the config.json of its weights, under `cascade`.
+it comes is chosen on dev (`seesay tune --only cascade`); it is the table `cascade` in the config.json of its weights.
 Weights without that are not used: the stages before them answer.
 """
 

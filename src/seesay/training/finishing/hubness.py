@@ -32,7 +32,7 @@ class HubnessChoice:
     sum_with: float
 
     def to_table(self) -> dict[str, float]:
-        """What stands in config.json under `hubness`."""
+        """The table `hubness` of config.json."""
         n = len(self.hubness.images.shares)
         return {"n_centres": n, "of_images": round(self.of_images, 4), "of_texts": round(self.of_texts, 4)}
 

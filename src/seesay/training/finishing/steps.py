@@ -126,7 +126,7 @@ def propose_calibration(weights: Weights, request: Request) -> Proposal:
             phrases = phrases.of_phrases()
         if not phrases.texts:
             raise SeesayError(f"{collection.name}/{SPLIT} has no phrases to calibrate on", hint="--judgements none")
-        request.tell(f"{len(phrases.texts):,} queries, said of {100 * phrases.said.mean():.2f} % of photos")
+        request.tell(f"{len(phrases.texts):,} queries; a query fits {100 * phrases.said.mean():.2f} % of photos")
         scores = score(collection.split(SPLIT), phrases.texts)
         curve = calibration.fit_said(scores, phrases)
         figures["average precision"] = calibration.precisions({"all": scores}, phrases)
