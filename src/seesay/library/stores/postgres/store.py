@@ -29,6 +29,7 @@ Search = Literal["auto", "exact"]
 
 EXACT_UP_TO = 20_000
 """Contents that are compared one by one; for more of them an index is made."""
+_AMPLE = 180  # photos more than needed that a scan with a filter has to find: of a filter so wide it finds the best
 
 
 class PostgresStore(SqlStore, SharedStore):
@@ -192,13 +193,11 @@ class PostgresStore(SqlStore, SharedStore):
 
     def _indexed(self, query: Vector, n: int, where: Filter) -> dict[int, Vector] | None:
         """The best by the index; None where too few of them pass the filter."""
-        limit = min(2 * n + 32, MOST_FOUND)
-        if where != Filter() and self.index.keeping.scans_on:
-            rows = self.index.scan(query, limit, _of_photo(where))
-            if len(rows) < limit:
-                return None  # the scan ended early, and the best of those that it has found may not be the best
-        else:
-            rows = self.index.scan(query, limit)
+        scans_on = where != Filter() and self.index.keeping.scans_on
+        limit = min(2 * n + (_AMPLE if scans_on else 32), MOST_FOUND)
+        rows = self.index.scan(query, limit, _of_photo(where) if scans_on else None)
+        if scans_on and len(rows) < limit:
+            return None  # the scan ended early, and the best of what it has found may not be the best
         passing = self.photos_of([content for content, _ in rows], where)
         if len(passing) < min(n, 0.9 * limit):
             return None

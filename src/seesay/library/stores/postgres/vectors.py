@@ -16,7 +16,7 @@ from seesay.library.types import Vector
 LONGEST = 16_000  # numbers of a vector that pgvector can keep
 MOST_FOUND = 1000  # what pgvector's index gives at a time
 _BREADTH = 200  # how many it looks at, at the least
-_SCANNED = 2000  # how many a scan with a filter looks at; photos of a narrower filter are compared one by one
+_SCANNED = 4000  # how many a scan with a filter looks at; photos of a narrower filter are compared one by one
 _HALF, _SCANS_ON = (0, 7), (0, 8)  # the versions that brought half precision, and scans that go on
 
 
@@ -108,13 +108,15 @@ class VectorIndex:
             limit: How many to look for.
             passes: The condition, with its values, that a vector v has to meet, for a server whose scans go on.
         """
-        settings = {"enable_seqscan": "off", "hnsw.ef_search": str(max(limit, _BREADTH))}
+        breadth = MOST_FOUND if passes else max(limit, _BREADTH)
+        settings = {"enable_seqscan": "off", "hnsw.ef_search": str(breadth)}
         condition, parameters = "", list[Any]()
         if passes is not None:
             condition, parameters = f"WHERE {passes[0]}", passes[1]
             # Photo after photo as the index gives them, each looked up: never all that pass, joined and sorted.
             settings |= dict.fromkeys(("enable_hashjoin", "enable_mergejoin", "enable_sort"), "off")
-            # Almost in order is enough: what is found is compared again.
+            # Almost in order is enough: what is found is compared again. What lies beyond the first `ef_search` is found
+            # less surely, so that number is as large as can be.
             settings |= {"hnsw.iterative_scan": "relaxed_order", "hnsw.max_scan_tuples": str(_SCANNED)}
         asked = as_query(f"SELECT content, vector FROM vectors v {condition} ORDER BY vector <#> ? LIMIT ?")
         with self._server.transaction() as connection, connection.pipeline():  # one exchange, not several
