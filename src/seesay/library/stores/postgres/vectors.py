@@ -115,8 +115,8 @@ class VectorIndex:
             condition, parameters = f"WHERE {passes[0]}", passes[1]
             # Photo after photo as the index gives them, each looked up: never all that pass, joined and sorted.
             settings |= dict.fromkeys(("enable_hashjoin", "enable_mergejoin", "enable_sort"), "off")
-            # Almost in order is enough: what is found is compared again. What lies beyond the first `ef_search` is found
-            # less surely, so that number is as large as can be.
+            # Almost in order is enough: what is found is compared again. Beyond the first `ef_search` it finds the best
+            # less surely, so that number is as large as it can be.
             settings |= {"hnsw.iterative_scan": "relaxed_order", "hnsw.max_scan_tuples": str(_SCANNED)}
         asked = as_query(f"SELECT content, vector FROM vectors v {condition} ORDER BY vector <#> ? LIMIT ?")
         with self._server.transaction() as connection, connection.pipeline():  # one exchange, not several
