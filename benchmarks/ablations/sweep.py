@@ -13,7 +13,7 @@ papers do whose ensembles have no weights.
 
 `[start]` names a recipe that is trained first, once, with what it changes (`set`); its weights are what all variants
 start from (`config.start_from`). Where a group's variants differ in the seed, `seeds` names a measure: the mean and the
-range of its Sum are recorded for each group. A variant that `may_diverge` is one whose point is whether it can be
+range of its Sum, or of its perplexity where it has no Sum, are recorded for each group. A variant that `may_diverge` is one whose point is whether it can be
 trained: its row then says that the loss was not finite.
 """
 
@@ -229,20 +229,21 @@ def _measured_in_training(measure: Measure, weights: Weights, sweep: Sweep) -> d
 
 
 def summarise_seeds(rows: list[dict[str, Any]], measure: str) -> dict[str, dict[str, float]]:
-    """The mean and the range of a measure's Sum over the variants of each group.
+    """The mean and the range of a measure's Sum, or else of its perplexity, over the variants of each group.
 
     Example:
         >>> rows = [{"group": "a", "dev": {"sum": total}} for total in (1.0, 2.0, 6.0)]
         >>> summarise_seeds(rows, "dev")
         {'a': {'n': 3, 'mean': 3.0, 'lowest': 1.0, 'highest': 6.0}}
     """
-    sums: dict[str, list[float]] = {}
+    found: dict[str, list[float]] = {}
     for row in rows:
         if measure in row:
-            sums.setdefault(row["group"], []).append(row[measure]["sum"])
+            figures = row[measure]
+            found.setdefault(row["group"], []).append(figures["sum" if "sum" in figures else "perplexity"])
     return {
         group: {"n": len(some), "mean": sum(some) / len(some), "lowest": min(some), "highest": max(some)}
-        for group, some in sums.items()
+        for group, some in found.items()
     }
 
 
