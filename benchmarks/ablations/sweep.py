@@ -13,8 +13,8 @@ papers do whose ensembles have no weights.
 
 `[start]` names a recipe that is trained first, once, with what it changes (`set`); its weights are what all variants
 start from (`config.start_from`). Where a group's variants differ in the seed, `seeds` names a measure: the mean and the
-range of its Sum, or of its perplexity where it has no Sum, are recorded for each group. A variant that `may_diverge` is one whose point is whether it can be
-trained: its row then says that the loss was not finite.
+range of its Sum, or of its perplexity where it has no Sum, are recorded for each group. A variant that `may_diverge`
+is one whose point is whether it can be trained: its row then says that the loss was not finite.
 """
 
 import argparse
