@@ -22,7 +22,9 @@ def test_there_is_a_file_for_each_recorded_sweep() -> None:
     results = {Sweep.read(path).result for path in FILES}
     assert results == {
         "alignment_ablations",
+        "alignment_objectives",
         "attention_ablations",
+        "caption_words",
         "eye_seeds",
         "hmlstm_ablations",
         "region_captions",
