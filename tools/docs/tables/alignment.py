@@ -45,10 +45,12 @@ def alignment_objectives() -> str:
         [group, printed.get(methods.get(group, ""), "–"), *_spread(figures, 1), figures["n"]]
         for group, figures in found["seeds"].items()
     ]
-    chosen = "; ".join(f"{row['variant']}: {row['dev']['sum']:.1f}" for row in found["rows"] if row["group"] == "choice")
+    weighed = " and ".join(
+        f"{row['dev']['sum']:.1f} with {row['variant']}" for row in found["rows"] if row["group"] == "choice"
+    )
     note = (
-        f"`recipes/{found['recipe']}.toml` with the changes of the sweep, a short run each. Labels of DeFrag, and what "
-        f"they count for beside the ranking, by dev Sum after one epoch: {chosen}."
+        f"A short run of `recipes/{found['recipe']}.toml` each (epochs: 1), from random weights. Dev chose what labels of "
+        f"DeFrag count for beside the ranking (`config.fragment_weight`): dev Sum {weighed}."
     )
     header = ["variant", "test Sum in the paper", "test Sum, mean", "lowest to highest", "seeds"]
     return dated(table(header, rows) + f"\n{note}", found, swept("alignment_objectives"))
