@@ -105,6 +105,11 @@ def test_variants_start_from_what_was_trained_first(recipes: Path, colours: Path
     assert found == {"n": 2, "mean": sum(sums) / 2, "lowest": min(sums), "highest": max(sums)}
 
 
+def test_seeds_of_captioners_are_compared_by_perplexity() -> None:
+    rows = [{"group": "a", "captions": {"perplexity": value, "bleu1": 0.5}} for value in (18.0, 19.0, 20.0)]
+    assert program.summarise_seeds(rows, "captions")["a"] == {"n": 3, "mean": 19.0, "lowest": 18.0, "highest": 20.0}
+
+
 def test_figures_that_training_left_are_not_measured_again() -> None:
     figures = {"i2t": {"r1": 1.0}, "t2i": {"r1": 2.0}, "sum": 3.0}
     about = {"figures": {"flickr8k/dev": {**figures, "date": "2026-11-18"}}}

@@ -45,13 +45,7 @@ def alignment_objectives() -> str:
         [group, printed.get(methods.get(group, ""), "–"), *_spread(figures, 1), figures["n"]]
         for group, figures in found["seeds"].items()
     ]
-    weighed = " and ".join(
-        f"{row['dev']['sum']:.1f} with {row['variant']}" for row in found["rows"] if row["group"] == "choice"
-    )
-    note = (
-        f"A short run of `recipes/{found['recipe']}.toml` each (epochs: 1), from random weights. Dev chose what labels of "
-        f"DeFrag count for beside the ranking (`config.fragment_weight`): dev Sum {weighed}."
-    )
+    note = f"A short run of `recipes/{found['recipe']}.toml` each, from random weights (epochs: 1)."
     header = ["variant", "test Sum in the paper", "test Sum, mean", "lowest to highest", "seeds"]
     return dated(table(header, rows) + f"\n{note}", found, swept("alignment_objectives"))
 
