@@ -36,7 +36,7 @@ def alignment_objectives() -> str:
     """The three methods of the supplement's Table 2 that are its own, each as published, over seeds."""
     found = result("alignment_objectives")
     printed = {
-        row.method: f"{sum(row.printed[f'{side}.{key}'] for side in ('i2t', 't2i') for key in RECALLS[:3]):.1f}"
+        row.method: f"{sum(float(row.printed[f'{side}.{key}']) for side in ('i2t', 't2i') for key in RECALLS[:3]):.1f}"
         for row in published_rows("retrieval", "flickr8k")
         if row.paper == "DVSA"
     }
@@ -46,7 +46,7 @@ def alignment_objectives() -> str:
         for group, figures in found["seeds"].items()
     ]
     note = f"A short run of `recipes/{found['recipe']}.toml` each, from random weights (epochs: 1)."
-    header = ["variant", "test Sum in the paper", "test Sum, mean", "lowest to highest", "seeds"]
+    header = ["variant", "test Sum in the paper", "dev Sum, mean", "lowest to highest", "seeds"]
     return dated(table(header, rows) + f"\n{note}", found, swept("alignment_objectives"))
 
 
