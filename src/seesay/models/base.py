@@ -111,11 +111,7 @@ class Matcher(nn.Module, Declared, ABC):
         """How well each sentence fits each image, from what the two encoders gave: (n_images, n_texts)."""
 
     def judge(self, images: Tensor, texts: Any, positives: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Scores to learn from, and what the model itself adds to the loss: for most, nothing.
-
-        Args:
-            positives: (n_images, n_texts) bool, which of them belong together.
-        """
+        """Scores to learn from, and what the model itself adds to the loss, given which pairs match: mostly nothing."""
         return self.score(images, texts), None
 
     @property
