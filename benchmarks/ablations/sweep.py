@@ -3,9 +3,10 @@
     SEESAY_DATA=… python -m benchmarks.ablations.sweep benchmarks/ablations/alignment.toml [--variants words edges …]
 
 A sweep is a TOML file: the `recipe` (of recipes/), the name of its `result` (in benchmarks/results/), `measures`, which
-are tasks of `seesay evaluate`, and `variants` with what each changes (`set`). Every run has a folder of its own. A run
-that was stopped goes on, and a finished one is not run again: the same command after an interruption costs what is
-left. Dev chooses; test is measured where the paper prints it.
+are tasks of `seesay evaluate`, and `variants` with what each changes (`set`). Every run has a folder of its own, where
+its figures are kept, too. A run that was stopped goes on, and a finished one is neither run nor measured again: the
+same command after an interruption, or after parts were run on their own, costs what is left. Dev chooses; test is
+measured where the paper prints it.
 
 Of a variant `group` says to which part of the sweep it belongs, and `published` which method of the paper it is. A
 measure may be of some `groups` only. `[together]` adds up the standardised scores of a group's variants on a split, as
@@ -13,14 +14,16 @@ papers do whose ensembles have no weights.
 
 `[start]` names a recipe that is trained first, once, with what it changes (`set`); its weights are what all variants
 start from (`config.start_from`). Where a group's variants differ in the seed, `seeds` names a measure: the mean and the
-range of its Sum are recorded for each group. A variant that `may_diverge` is one whose point is whether it can be
-trained: its row then says that the loss was not finite.
+range of its Sum, or of its perplexity where it has no Sum, are recorded for each group. A variant that `may_diverge`
+is one whose point is whether it can be trained: its row then says that the loss was not finite.
 """
 
 import argparse
+import json
 import re
 import tomllib
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +39,15 @@ from seesay.evaluation.tasks import Request, find_task
 from seesay.metrics.retrieval import retrieval_report
 from seesay.models.base import Weights
 from seesay.models.pretrained import find
+from seesay.system.files import replace_atomically
 from seesay.training.events import DivergedError
 from seesay.training.recipe import Recipe, read_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
 START = "start"
 """The folder of what variants start from."""
+FIGURES = "figures.json"
+"""In the folder of a run: what was measured of it."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +198,11 @@ def run(
             start = _train_once(first, runs / START, trained)
             recipe = replace(recipe, config={**recipe.config, "start_from": str(start.folder)})
         row: dict[str, Any] = {"variant": variant.name, "group": variant.group, "changes": list(variant.set)}
+        wanted = [measure for measure in sweep.measures if not measure.groups or variant.group in measure.groups]
+        kept = Kept(runs / variant.folder / FIGURES, recipe, wanted)
+        if (found := kept.read()) is not None:
+            rows.append({**found, **row})
+            continue
         try:
             weights = _train_once(recipe, runs / variant.folder, trained)
         except DivergedError as error:
@@ -199,18 +210,46 @@ def run(
                 raise
             rows.append({**row, "finished": 0.0, "diverged": [error.what.partition(";")[0]]})
             continue
-        for measure in sweep.measures:
-            if not measure.groups or variant.group in measure.groups:
-                row[measure.name] = _measured_in_training(measure, weights, sweep) or measure.of(weights, collection)
+        for measure in wanted:
+            row[measure.name] = _measured_in_training(measure, weights, sweep) or measure.of(weights, collection)
         if variant.may_diverge:
             row["finished"] = 1.0
         if variant.published:
             row["published"] = dict(printed[variant.published])
         rows.append({**row, "epoch": weights.about.get("epochs"), "weights": str(weights.folder)})
+        kept.write(rows[-1])
         print(variant.name, {key: value for key, value in row.items() if key not in ("variant", "changes")}, flush=True)
     if sweep.together and any(row["group"] == sweep.together["group"] for row in rows):
         rows.append(add_up(sweep.together, rows, collection, keep))
     return [{key: value for key, value in row.items() if key != "weights"} for row in rows]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was measured of a run, in its folder.
+
+    Attributes:
+        recipe: Figures of another recipe are not those of the run, nor are those of other measures.
+    """
+
+    path: Path
+    recipe: Recipe
+    measures: Sequence[Measure]
+
+    @property
+    def of(self) -> list[Any]:
+        return json.loads(json.dumps([self.recipe.fingerprint(), *map(asdict, self.measures)]))
+
+    def read(self) -> dict[str, Any] | None:
+        if not self.path.is_file() or not (self.path.parent / "weights/config.json").is_file():
+            return None
+        kept = json.loads(self.path.read_text(encoding="utf-8"))
+        return kept["row"] if kept["of"] == self.of else None
+
+    def write(self, row: dict[str, Any]) -> None:
+        if self.path.parent.is_dir():  # a recipe that several variants come to has the folder of the first
+            with replace_atomically(self.path) as temporary:
+                temporary.write_text(json.dumps({"of": self.of, "row": row}), encoding="utf-8")
 
 
 def _train_once(recipe: Recipe, folder: Path, trained: dict[str, Weights]) -> Weights:
@@ -229,20 +268,21 @@ def _measured_in_training(measure: Measure, weights: Weights, sweep: Sweep) -> d
 
 
 def summarise_seeds(rows: list[dict[str, Any]], measure: str) -> dict[str, dict[str, float]]:
-    """The mean and the range of a measure's Sum over the variants of each group.
+    """The mean and the range of a measure's Sum, or else of its perplexity, over the variants of each group.
 
     Example:
         >>> rows = [{"group": "a", "dev": {"sum": total}} for total in (1.0, 2.0, 6.0)]
         >>> summarise_seeds(rows, "dev")
         {'a': {'n': 3, 'mean': 3.0, 'lowest': 1.0, 'highest': 6.0}}
     """
-    sums: dict[str, list[float]] = {}
+    found: dict[str, list[float]] = {}
     for row in rows:
         if measure in row:
-            sums.setdefault(row["group"], []).append(row[measure]["sum"])
+            figures = row[measure]
+            found.setdefault(row["group"], []).append(figures["sum" if "sum" in figures else "perplexity"])
     return {
         group: {"n": len(some), "mean": sum(some) / len(some), "lowest": min(some), "highest": max(some)}
-        for group, some in sums.items()
+        for group, some in found.items()
     }
 
 

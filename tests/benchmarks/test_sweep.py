@@ -1,5 +1,6 @@
 """Sweeps: every file in benchmarks/ablations says what can be trained, and a run of one trains each recipe once."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ def test_there_is_a_file_for_each_recorded_sweep() -> None:
     results = {Sweep.read(path).result for path in FILES}
     assert results == {
         "alignment_ablations",
+        "alignment_objectives",
         "attention_ablations",
+        "caption_words",
         "eye_seeds",
         "hmlstm_ablations",
         "region_captions",
@@ -103,6 +106,11 @@ def test_variants_start_from_what_was_trained_first(recipes: Path, colours: Path
     assert found == {"n": 2, "mean": sum(sums) / 2, "lowest": min(sums), "highest": max(sums)}
 
 
+def test_seeds_of_captioners_are_compared_by_perplexity() -> None:
+    rows = [{"group": "a", "captions": {"perplexity": value, "bleu1": 0.5}} for value in (18.0, 19.0, 20.0)]
+    assert program.summarise_seeds(rows, "captions")["a"] == {"n": 3, "mean": 19.0, "lowest": 18.0, "highest": 20.0}
+
+
 def test_figures_that_training_left_are_not_measured_again() -> None:
     figures = {"i2t": {"r1": 1.0}, "t2i": {"r1": 2.0}, "sum": 3.0}
     about = {"figures": {"flickr8k/dev": {**figures, "date": "2026-11-18"}}}
@@ -115,6 +123,28 @@ def test_figures_that_training_left_are_not_measured_again() -> None:
         Measure("dev", "retrieval", "dev", set=("config.text_pooling=mean",)),
     ):
         assert program._measured_in_training(other, weights, sweep) is None
+
+
+def test_a_finished_run_is_not_measured_again_unless_something_else_is_asked(
+    recipes: Path, colours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measures = (Measure("dev", "retrieval", "dev"), Measure("test", "retrieval", "test"))
+    sweep = Sweep("colours", "toy", str(colours), measures, (Variant("base"),), set=("stop.epochs=1",))
+    once = program.run(sweep, list(sweep.variants), tmp_path / "runs", [], None)
+    measured = []
+    real = Measure.of
+
+    def of(measure: Measure, *arguments: Any) -> dict[str, Any]:
+        measured.append(measure.name)
+        return real(measure, *arguments)
+
+    monkeypatch.setattr(Measure, "of", of)
+    assert program.run(sweep, list(sweep.variants), tmp_path / "runs", [], None) == once
+    assert measured == []
+    fewer = replace(sweep, measures=measures[1:])
+    (row,) = program.run(fewer, list(sweep.variants), tmp_path / "runs", [], None)
+    assert row["test"] == once[0]["test"]
+    assert measured == ["test"]
 
 
 def test_a_run_that_diverges_is_a_result_of_a_variant_that_may(

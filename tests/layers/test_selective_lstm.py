@@ -13,11 +13,13 @@ KINDS: list[dict[str, Any]] = [
     {},
     {"form": "paper"},
     {"similarity": "sum"},
+    {"similarity": "sum", "compare_contexts": False},
+    {"compare_contexts": False},
     {"variant": "att"},
     {"variant": "ctx"},
     {"variant": "mean"},
 ]
-each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(kind.values()) or "full")
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values())) or "full")
 
 
 def build(**kind: Any) -> SelectiveLSTM:
@@ -63,11 +65,11 @@ def score_alone(layer: SelectiveLSTM, image: Side, text: Side) -> torch.Tensor:
             x, y = (m, n) if layer.has_context else (a.mean(0), w.mean(0))
         if layer.is_product:
             s = compare_groups(layer, x, y)
-            if layer.is_full:
+            if layer.compares_contexts:
                 s = torch.cat([compare_groups(layer, m, n), layer.gain * s])
         else:
             inside = layer.W_image(x) + layer.W_text(y)
-            if layer.is_full:
+            if layer.compares_contexts:
                 inside = inside + layer.W_context[0](m) + layer.W_context[1](n)
             s = inside.sigmoid()
         i, f, g, o = (layer.W_s(s) + layer.W_h(h)).chunk(4)

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from seesay.errors import SeesayError
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import fixed_regions
+from seesay.layers.fragment_alignment import fragment_cost
 from seesay.layers.sequences import Sequences
 from seesay.models import dvsa, pretrained
 from seesay.models.base import LONGEST
@@ -28,6 +29,7 @@ VARIANTS = [
     {"cell": "lstm", "length_power": 0.5},
     {"cell": "rnn", "sentence": True},
     {"fragments": "edges"},
+    {"fragments": "edges", "magnitudes": "free", "objective": "defrag"},
 ]
 each_variant = pytest.mark.parametrize("config", VARIANTS, ids=lambda config: "-".join(map(str, config.values())))
 
@@ -177,6 +179,31 @@ class TestScores:
         for k, picture in enumerate(images):
             for text, words in enumerate(rows(texts)):
                 torch.testing.assert_close(scores[k, text], (words @ picture.T).amax(1).sum())
+
+    @pytest.mark.parametrize("objective", ["defrag", "defrag-all"])
+    def test_defrag_scores_all_pairs_of_regions_and_fragments_and_adds_the_cost_of_their_labels(
+        self, build: Build, objective: str
+    ) -> None:
+        model = build(fragments="edges", magnitudes="free", objective=objective, fragment_weight=3.0)
+        images, texts = model.encode_images(random_features()), model.encode_texts(SENTENCES[:3])
+        scores, cost = model.judge(images, texts, torch.eye(3, dtype=torch.bool))
+        products = images[0] @ rows(texts)[1].T  # (4, T)
+        expected = products.clamp(min=0).sum() / (4 * (len(rows(texts)[1]) + 5))
+        torch.testing.assert_close(scores[0, 1], expected)
+        own = fragment_cost(images, texts, torch.eye(3, dtype=torch.bool), choose=objective == "defrag")
+        torch.testing.assert_close(cost, 3 * own)
+
+    def test_defrag_compares_no_sentences_with_each_other(self, build: Build) -> None:
+        model = build(fragments="edges", objective="defrag")
+        with pytest.raises(SeesayError, match="not of two sentences"):
+            model.score(model.encode_texts(SENTENCES), model.encode_texts(SENTENCES))
+
+    def test_only_defrag_adds_to_the_loss(self, build: Build) -> None:
+        model = build()
+        images, texts = model.encode_images(random_features()), model.encode_texts(SENTENCES[:3])
+        scores, cost = model.judge(images, texts, torch.eye(3, dtype=torch.bool))
+        assert cost is None
+        torch.testing.assert_close(scores, model.score(images, texts))
 
     def test_the_whole_sentence_adds_its_cosine_with_the_whole_picture(self, build: Build) -> None:
         model, plain = build(sentence=True), build()

@@ -26,6 +26,7 @@ Build = Callable[..., SMLSTM]
 SENTENCES = ["a dog runs", "a red bus", "two dogs play in the snow", "dog", "the bus is red and the dog is brown"]
 VARIANTS = ("full", "att", "ctx", "mean")
 SPEC = FeatureSpec("efficientnet-lite0", 64)
+NONE = torch.zeros(3, 5, dtype=torch.bool)  # a batch whose images and sentences do not belong together
 
 
 @pytest.fixture
@@ -113,12 +114,12 @@ class TestScores:
     def test_learning_sees_the_scores_that_use_sees_and_adds_the_squared_regulariser(self, build: Build) -> None:
         model = build(stochastic=0.3)
         images, texts = model.encode_images(random_features()), model.encode_texts(SENTENCES)
-        scores, own_cost = model.judge(images, texts)
+        scores, own_cost = model.judge(images, texts, NONE)
         torch.testing.assert_close(scores, model.score(images, texts))
         both = sides(images, texts)
         looked, mask = model.pairs.look(*both), both[1].mask
         torch.testing.assert_close(own_cost, 0.3 * (unevenness(looked.regions) + unevenness(looked.words, mask)))
-        assert build(stochastic=0.0).judge(images, texts)[1] is None
+        assert build(stochastic=0.0).judge(images, texts, NONE)[1] is None
 
     def test_what_is_shown_of_a_look_is_attention_however_long_the_vectors_are(self, build: Build) -> None:
         model = build()

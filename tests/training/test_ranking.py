@@ -148,10 +148,17 @@ class TestLoss:
         batch = Batch(0, np.array([2, 0]), ["a red dog", "a bus"])
         plain = task.loss(batch, 0, 1)
         own = torch.tensor(0.75)
-        monkeypatch.setattr(VSE, "judge", lambda self, images, texts: (self.score(images, texts), own))
+        told: list[torch.Tensor] = []
+
+        def judge(self: VSE, images: torch.Tensor, texts: torch.Tensor, positives: torch.Tensor) -> tuple:
+            told.append(positives)
+            return self.score(images, texts), own
+
+        monkeypatch.setattr(VSE, "judge", judge)
         found = task.loss(batch, 0, 1)
         torch.testing.assert_close(found.total, plain.total + 0.75)
         assert found.logs == pytest.approx({"loss": plain.logs["loss"] + 0.75, "ranking": plain.logs["loss"]})
+        assert [positives.tolist() for positives in told] == [[[True, False], [False, True]]]
 
     def test_sentences_alone_have_to_find_each_other(self) -> None:
         task = mixed_task()

@@ -23,7 +23,8 @@ PRODUCT, POSITIVE, PLAIN = "gradient × input", "positive gradient × input", "g
 
 def score_of(model: Matcher, cells: Tensor, texts: Tensor | Sequences) -> Tensor:
     """The score of one image, given by its map (1, h, w, C), with one sentence; it can be differentiated."""
-    scores, _ = model.judge(model.encode_images(Features(cells.mean((1, 2)), cells)), texts)
+    own = torch.ones(1, len(texts), dtype=torch.bool)
+    scores, _ = model.judge(model.encode_images(Features(cells.mean((1, 2)), cells)), texts, own)
     return scores.sum()
 
 

@@ -48,6 +48,7 @@ class SelectiveLSTM(nn.Module):
         similarity: `sum` is σ(a' W + w' V + b). `product` are the inner products of a' and w', of unit length, over
             groups of their dimensions, times the number of groups: their mean is the cosine. Those of a' and w' are
             weighed against those of m and n by a learned number.
+        compare_contexts: Whether s_t is made of m and n, too; as published they steer the attention, and no more.
     """
 
     def __init__(
@@ -61,23 +62,24 @@ class SelectiveLSTM(nn.Module):
         variant: str = "full",
         form: str = "joint",
         similarity: str = "product",
+        compare_contexts: bool = True,
     ) -> None:
         super().__init__()
         self.n_steps, self.hidden = n_steps, hidden
         self.share: Share = share_out  # from saliences to attention; a measurement may put another in its place
-        self.is_full = variant == "full"
-        self.n_groups = similarity_dim // 2 if self.is_full else similarity_dim
+        self.compares_contexts = variant == "full" and compare_contexts
+        self.n_groups = similarity_dim // 2 if self.compares_contexts else similarity_dim
         self.attends, self.has_context = variant in ("full", "att"), variant in ("full", "ctx")
         if self.attends:
             make = partial(ContextAttention, dim, hidden, units, context=self.has_context, form=form)
             self.image_attention, self.text_attention = make(), make()
         self.is_product = similarity == "product"
-        if self.is_full and self.is_product:
+        if self.compares_contexts and self.is_product:
             self.gain = nn.Parameter(torch.tensor(_GAIN))
         if not self.is_product:
             self.W_image = nn.Linear(dim, similarity_dim)
             self.W_text = nn.Linear(dim, similarity_dim, bias=False)
-            if self.is_full:
+            if self.compares_contexts:
                 self.W_context = nn.ModuleList(nn.Linear(dim, similarity_dim, bias=False) for _ in range(2))
         self.W_s = nn.Linear(similarity_dim, 4 * hidden)  # W_si, W_sf, W_sc, W_so with their biases
         self.W_h = nn.Linear(hidden, 4 * hidden, bias=False)  # W_hi, W_hf, W_hc, W_ho
@@ -174,7 +176,7 @@ class SelectiveLSTM(nn.Module):
     ) -> Tensor:
         """The scores of a block, (K, L). `see` is told each step's p and q, without pairs where they are the same."""
         p, q = images.first, texts.first
-        contexts = self._compare_contexts(images.side.context, texts.side.context) if self.is_full else None
+        contexts = self._compare_contexts(images.side.context, texts.side.context) if self.compares_contexts else None
         s = self._join(contexts, self._compare_all(images.chosen, texts.chosen))  # (K, L, S)
         h: Tensor | None = None  # (K, L, H)
         c: Tensor | None = None

@@ -110,8 +110,8 @@ class Matcher(nn.Module, Declared, ABC):
     def score(self, images: Tensor, texts: Any) -> Tensor:
         """How well each sentence fits each image, from what the two encoders gave: (n_images, n_texts)."""
 
-    def judge(self, images: Tensor, texts: Any) -> tuple[Tensor, Tensor | None]:
-        """Scores to learn from, and what the model itself adds to the loss: for most, nothing."""
+    def judge(self, images: Tensor, texts: Any, positives: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Scores to learn from, and what the model itself adds to the loss, given which pairs match: mostly nothing."""
         return self.score(images, texts), None
 
     @property

@@ -15,7 +15,8 @@ scores have a fixed scale. `free` is as published. `sentence = true` adds one mo
 is compared with the whole image. Trained on their sum, words would learn only what the sentence leaves over; so a
 batch is judged by one of the two, and the sum (words times `word_weight`) is for use. With `fragments = "edges"` a
 fragment is an edge of the dependency tree (DeFrag, Karpathy et al. 2014): f(W · [x_head, x_word] + b_relation), with
-one W for all relations.
+one W for all relations. `objective = "defrag"` is DeFrag's own: every fragment meets every region
+(`seesay.layers.fragment_alignment`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes, fixed_regions
 from seesay.layers.alignment_score import sum_of_max
 from seesay.layers.dropout import drop_words
+from seesay.layers.fragment_alignment import fragment_cost, mean_of_positive
 from seesay.layers.pooling import masked_max
 from seesay.layers.recurrent import CELLS, Recurrent
 from seesay.layers.sequences import Sequences
@@ -43,6 +45,7 @@ from seesay.text.vocabulary import END, PAD, Vocabulary
 
 FRAGMENTS = ("words", "edges")
 MAGNITUDES = ("balanced", "words", "free")
+OBJECTIVES = ("best-region", "defrag", "defrag-all")
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,10 @@ class DVSAConfig:
         regions: A scheme of `seesay.images.regions.fixed_regions`; `whole` is the full-frame baseline.
         magnitudes: `balanced` within a sentence and an image; of `words` only, where regions score by their direction
             and no gradient has reached their lengths; or `free`.
+        objective: `best-region` is Eq. 1. `defrag` scores all pairs of a region and a fragment, and adds what DeFrag's
+            labels of such pairs cost, chosen where they are not known; `defrag-all` chooses none: all regions of its
+            image are a fragment's.
+        fragment_weight: What that cost counts for beside the ranking loss.
         length_power: Scores are divided by the number of words to this power: 0 is the paper's sum, 1 the mean.
         sentence: Lay the sentence as a whole on the image as a whole, too.
         word_weight: What the words count for beside the sentence.
@@ -76,6 +83,8 @@ class DVSAConfig:
     cell: str = "gru"
     regions: str = "windows-20"
     magnitudes: str = "balanced"
+    objective: str = "best-region"
+    fragment_weight: float = 1.0
     length_power: float = 0.0
     sentence: bool = False
     word_weight: float = 1.0
@@ -91,7 +100,12 @@ class DVSAConfig:
     def __post_init__(self) -> None:
         check_config(
             self,
-            one_of={"fragments": FRAGMENTS, "cell": tuple(CELLS), "magnitudes": MAGNITUDES},
+            one_of={
+                "fragments": FRAGMENTS,
+                "cell": tuple(CELLS),
+                "magnitudes": MAGNITUDES,
+                "objective": OBJECTIVES,
+            },
             counts=("dim", "word_dim", "map_dim"),
             shares=("dropout", "image_dropout", "region_dropout", "word_dropout", "word_batches"),
         )
@@ -100,6 +114,8 @@ class DVSAConfig:
             raise SeesayError(f"config.length_power is {self.length_power}", allowed="0 to 1")
         if self.sentence and self.fragments == "edges":
             raise SeesayError("config.sentence is true, and edges have no sentence", allowed='with fragments = "words"')
+        if self.sentence and self.objective != "best-region":
+            raise SeesayError(f"config.objective is {self.objective!r}", allowed="best-region where a sentence counts")
         fixed_regions(self.regions)
 
 
@@ -232,6 +248,13 @@ class DVSA(Aligner):
         of_heads = x.gather(1, heads.unsqueeze(-1).expand(x.shape))
         return F.relu(self.W_edge(torch.cat([of_heads, x], -1)) + self.b_relation(relations))
 
+    def judge(self, images: Tensor, texts: Sequences, positives: Tensor) -> tuple[Tensor, Tensor | None]:
+        scores = self.score(images, texts)
+        if self.config.objective == "best-region":
+            return scores, None
+        cost = fragment_cost(images, texts, positives, choose=self.config.objective == "defrag")
+        return scores, self.config.fragment_weight * cost
+
     def score(self, images: Tensor | Sequences, texts: Sequences) -> Tensor:
         """S_kl (Eq. 1): (n_images, n_texts). Sentences in place of images are matched by their words."""
         if not self.config.sentence:
@@ -249,7 +272,12 @@ class DVSA(Aligner):
 
     def _score_words(self, images: Tensor | Sequences, texts: Sequences) -> Tensor:
         if not isinstance(images, Sequences):
-            return sum_of_max(images, texts)
+            return (sum_of_max if self.config.objective == "best-region" else mean_of_positive)(images, texts)
+        if self.config.objective != "best-region":
+            raise SeesayError(
+                "DeFrag's objective is of regions and fragments, not of two sentences",
+                hint="leave sentences_only out of the data",
+            )
         words = images.states if self.config.magnitudes == "free" else F.normalize(images.states, dim=-1)
         return sum_of_max(words, texts, mask=images.mask)
 

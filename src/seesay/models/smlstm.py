@@ -14,8 +14,8 @@ Choices of ours. The map is that of an EfficientNet, 10 × 10 cells at 300 pixel
 `grid = 14` resizes it. Contexts start as a joint embedding has them (`start_from`), words and regions as that or as an
 aligner has them (`words_from`). With `fixed` all of them stay so and only what looks at pairs learns: parts that have
 learned from the same images before overfit, and learning on makes that worse. Contexts take part in what is compared
-(`seesay.layers.selective_lstm`). `similarity = "sum"` is the plain two-way MLP; the default compares dimension by
-dimension. Padding is never attended to.
+(`seesay.layers.selective_lstm`) unless `compare_contexts` is false. `similarity = "sum"` is the plain two-way MLP; the
+default compares dimension by dimension. Padding is never attended to.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,6 +59,8 @@ class SMLSTMConfig:
         variant: `full`, `att` (no context), `ctx` (no attention), or `mean` (neither).
         attention: `joint`, or as in the `paper`.
         similarity: `product`, or the `sum` of a two-way MLP.
+        compare_contexts: With `full`, compare the contexts with each other, too; as published they steer the attention,
+            and no more.
         stochastic: λ of Eq. 7, which asks for every region and word to be looked at.
         word_dim: Of the word vectors, which are learned.
         cell: Of the words' and of the sentences' network: `lstm`, `gru` or `rnn`.
@@ -85,6 +87,7 @@ class SMLSTMConfig:
     variant: str = "full"
     attention: str = "joint"
     similarity: str = "product"
+    compare_contexts: bool = True
     stochastic: float = 0.0
     word_dim: int = 300
     cell: str = "lstm"
@@ -117,7 +120,7 @@ class SMLSTMConfig:
             raise SeesayError(
                 "config.fixed is true, and there is nothing to start from", hint="--set config.start_from=vse"
             )
-        n_kinds = 2 if self.variant == "full" else 1
+        n_kinds = 2 if self.variant == "full" and self.compare_contexts else 1
         if self.similarity == "product" and (self.similarity_dim % n_kinds or n_kinds * self.dim % self.similarity_dim):
             raise SeesayError(
                 f"config.similarity_dim is {self.similarity_dim}",
@@ -158,6 +161,7 @@ class SMLSTM(Matcher):
         self.pairs = SelectiveLSTM(
             config.dim, config.hidden, config.units, config.similarity_dim, config.n_steps,
             variant=config.variant, form=config.attention, similarity=config.similarity,
+            compare_contexts=config.compare_contexts,
         )  # fmt: skip
         self.dropout = nn.Dropout(config.dropout)
         self.image_dropout = nn.Dropout(config.image_dropout)
@@ -252,7 +256,7 @@ class SMLSTM(Matcher):
     def score(self, images: Tensor, texts: Sequences, *, on_progress: Progress | None = None) -> Tensor:
         return self.pairs.score(*sides(images, texts), on_progress=on_progress)
 
-    def judge(self, images: Tensor, texts: Sequences) -> tuple[Tensor, Tensor | None]:
+    def judge(self, images: Tensor, texts: Sequences, positives: Tensor) -> tuple[Tensor, Tensor | None]:
         both = sides(images, texts)
         looked = self.pairs.look(*both)
         if not self.config.stochastic:

@@ -70,8 +70,9 @@ class RankingTask(SourceTask[Matcher]):
         model = self.model
         sides = self._encode_sides(batch, slice(rank, None, world), model.encode_images, model.encode_texts)
         images, texts = (gather_rows(side, rank, world) for side in sides)
-        scores, own_cost = self.model.judge(images, texts)
-        ranking = self._loss(scores, batch.positives(world))
+        positives = batch.positives(world)
+        scores, own_cost = self.model.judge(images, texts, positives)
+        ranking = self._loss(scores, positives)
         if own_cost is None:
             return Loss.of_whole_batch(ranking, world)
         return Loss.of_whole_batch(ranking + own_cost, world, ranking=float(ranking.detach()))
