@@ -72,6 +72,15 @@ def test_a_graph_that_is_asked_often_is_opened_once_more(cache: Path, monkeypatc
     assert ways == [{"optimise": False}]
 
 
+def test_a_graph_that_another_process_removed_goes_on_being_asked(cache: Path) -> None:
+    Model("vse").encode_texts(["a dog"])
+    model = Model("vse")
+    wanted = model.encode_texts(["a dog"])
+    shutil.rmtree(cache)
+    found = model.encode_texts(["a dog", "a dog"])
+    np.testing.assert_allclose(found[:1], wanted, atol=2e-6)
+
+
 def test_several_sentences_are_read_as_without_a_cache(cache: Path) -> None:
     model = Model("vse")
     model.encode_texts(["a dog"])

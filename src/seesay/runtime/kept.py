@@ -53,7 +53,9 @@ class AskedOften:
         if not self._is_warm and (several or next(self._questions) > OFTEN):
             with self._lock:
                 if not self._is_warm:
-                    self._session, self._is_warm = self._again(), True
+                    with suppress(SeesayError):  # another process has removed what was kept: this one goes on with it
+                        self._session = self._again()
+                    self._is_warm = True
         return self._session(arrays)
 
 
