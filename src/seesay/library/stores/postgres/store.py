@@ -20,7 +20,7 @@ from seesay.library.stores.postgres.batches import write_batch
 from seesay.library.stores.postgres.lock import hold_advisory_lock
 from seesay.library.stores.postgres.server import Server
 from seesay.library.stores.postgres.server import query as as_query
-from seesay.library.stores.postgres.vectors import LONGEST, MOST_FOUND, VectorIndex, as_numbers, best_keeping
+from seesay.library.stores.postgres.vectors import LONGEST, MOST_FOUND, SCANNED, VectorIndex, as_numbers, best_keeping
 from seesay.library.stores.sql import OF_STAGE, UNUSED, SqlStore, beginning
 from seesay.library.stores.store import Claim, SharedStore
 from seesay.library.types import Batch, File, Filter, Fingerprint, Folder, Hit, Vector
@@ -29,7 +29,7 @@ Search = Literal["auto", "exact"]
 
 EXACT_UP_TO = 20_000
 """Contents that are compared one by one; for more of them an index is made."""
-_AMPLE = 180  # photos more than needed that a scan with a filter has to find: of a filter so wide it finds the best
+_AMPLE = 180  # photos more than needed that a scan with a filter has to find, to be sure of the best
 
 
 class PostgresStore(SqlStore, SharedStore):
@@ -193,15 +193,18 @@ class PostgresStore(SqlStore, SharedStore):
 
     def _indexed(self, query: Vector, n: int, where: Filter) -> dict[int, Vector] | None:
         """The best by the index; None where too few of them pass the filter."""
-        scans_on = where != Filter() and self.index.keeping.scans_on
-        limit = min(2 * n + (_AMPLE if scans_on else 32), MOST_FOUND)
-        rows = self.index.scan(query, limit, _of_photo(where) if scans_on else None)
-        if scans_on and len(rows) < limit:
-            return None  # the scan ended early, and the best of what it has found may not be the best
+        limit = min(2 * n + 32, MOST_FOUND)
+        rows = self.index.scan(query, limit)
         passing = self.photos_of([content for content, _ in rows], where)
-        if len(passing) < min(n, 0.9 * limit):
-            return None
-        return {content: vector for content, vector in rows if content in passing}
+        if len(passing) >= min(n, 0.9 * limit):
+            return {content: vector for content, vector in rows if content in passing}
+        ample = min(2 * n + _AMPLE, MOST_FOUND)
+        # Of a narrower filter a scan does not find enough; and where it finds too few, they may not be the best.
+        if self.index.keeping.scans_on and len(passing) * SCANNED >= ample * len(rows):
+            rows = self.index.scan(query, ample, _of_photo(where))
+            if len(rows) == ample:
+                return dict(rows)
+        return None
 
     def _compared(self, query: Vector, n: int, where: Filter) -> dict[int, Vector]:
         """The best of all that pass the filter, each compared."""

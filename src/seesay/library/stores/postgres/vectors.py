@@ -16,7 +16,7 @@ from seesay.library.types import Vector
 LONGEST = 16_000  # numbers of a vector that pgvector can keep
 MOST_FOUND = 1000  # what pgvector's index gives at a time
 _BREADTH = 200  # how many it looks at, at the least
-_SCANNED = 4000  # how many a scan with a filter looks at; photos of a narrower filter are compared one by one
+SCANNED = 4000  # how many a scan with a filter looks at
 _HALF, _SCANS_ON = (0, 7), (0, 8)  # the versions that brought half precision, and scans that go on
 
 
@@ -117,7 +117,7 @@ class VectorIndex:
             settings |= dict.fromkeys(("enable_hashjoin", "enable_mergejoin", "enable_sort"), "off")
             # Almost in order is enough: what is found is compared again. Beyond the first `ef_search` it finds the best
             # less surely, so that number is as large as it can be.
-            settings |= {"hnsw.iterative_scan": "relaxed_order", "hnsw.max_scan_tuples": str(_SCANNED)}
+            settings |= {"hnsw.iterative_scan": "relaxed_order", "hnsw.max_scan_tuples": str(SCANNED)}
         asked = as_query(f"SELECT content, vector FROM vectors v {condition} ORDER BY vector <#> ? LIMIT ?")
         with self._server.transaction() as connection, connection.pipeline():  # one exchange, not several
             for name, value in settings.items():
