@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from tables.reading import ROOT, result
 
 PICTURE = ROOT / "docs/pictures/scale.png"
-COLOURS = ("#1f6f9f", "#d9722e", "#5a9c51")
+COLOURS = ("#1f6f9f", "#d9722e", "#5a9c51", "#8a5fa8")
 STAGES = {"vectors": "vectors", "hubness": "+ hubness", "tags": "+ tags", "regions": "+ regions"}
 
 

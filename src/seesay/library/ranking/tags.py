@@ -7,12 +7,11 @@ of the classes that the word names. How much that is, is chosen on dev (`seesay 
 """
 
 import gzip
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-import numpy as np
 
 from seesay.library.tag_names import classes_by_word, classes_named
 from seesay.library.types import Tags
@@ -35,7 +34,7 @@ class Clue:
             0.2
         """
         p = sum(probability * self.classes.get(number, 0.0) for number, probability in tags)
-        return float(self.weight * np.sqrt(min(p, 1.0)))
+        return self.weight * math.sqrt(min(p, 1.0))
 
 
 def find_clues(counts: Mapping[str, int], settings: TagSettings | None = None) -> tuple[Clue, ...]:

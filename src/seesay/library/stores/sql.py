@@ -156,8 +156,8 @@ class SqlStore(Store):
             self.dialect.numbers(wanted),
         )
         found: dict[int, list[tuple[int, float]]] = {}
-        for content, number, probability in rows:
-            with self._whole("a tag"):
+        with self._whole("a tag"):
+            for content, number, probability in rows:
                 found.setdefault(content, []).append((int(number), float(probability)))
         return {content: tuple(tags) for content, tags in found.items()}
 
