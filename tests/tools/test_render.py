@@ -202,20 +202,25 @@ def test_consensus_stands_beside_pycocoevalcap(render: SimpleNamespace) -> None:
 def test_scale_shows_recall_with_and_without_filters_and_what_clients_wait(render: SimpleNamespace) -> None:
     both = {"sentences": 0.991, "photos": 0.999}
     waited = {"clients": 8, "p50": 6.4, "p95": 9.0, "server_cpu_milliseconds": 3.21}
+    half = {
+        "recall": {"200": both}, "building_cpu_seconds": 32.0, "latency": [waited], "index_bytes_per_photo": 4096,
+        "exact_milliseconds": waited,
+    }  # fmt: skip
     server = {
         "date": "2026-01-02", "command": "python -m benchmarks.scale.server", "photos": 50_000, "dim": 1281, "m": 16,
-        "pgvector": "0.6.2", "recall": {"200": both}, "breadth": 200, "building_cpu_seconds": 32.0,
-        "filters": [{"filter": "date 5.0%", "share": 0.05, **both}], "latency": [waited],
-        "index_bytes_per_photo": 8191, "exact_milliseconds": waited,
+        "pgvector": "0.8.5", "breadth": 200, **half, "single_precision": half | {"index_bytes_per_photo": 8192},
+        "filters": [{"filter": "date 5.0%", "share": 0.05, "milliseconds": 4, "compared_milliseconds": 39, **both}],
     }  # fmt: skip
     workers = {"photos": 200, "one_process_photos_per_second": 10.0, "two_workers_over_one_process": 1.8}
     write_result(render, "scale", server=server)
     sharing = {"photos": 1000, "equal": True, "bytes_per_photo": 2000}
     write_result(render, "sharing", cores=2, machine="x86_64", workers=workers, sharing=sharing)
     recall = cells(render.scale_recall())
-    assert recall[2] == ["all, `ef_search` 200", "100 %", "0.991", "0.999"]
-    assert recall[3] == ["date 5.0%", "5.0 %", "0.991", "0.999"]
-    assert "| 8 | 3.2 ms | 6 ms | 9 ms |" in render.scale_latency()
+    assert recall[2] == ["date 5.0%", "5.0 %", "0.991", "0.999", "4.0 ms", "39.0 ms"]
+    precision = cells(render.scale_precision())
+    assert precision[2] == ["`vector`", "200", "0.991", "0.999", "8,192", "32 s", "3 ms"]
+    assert precision[3] == ["`halfvec`", "200", "0.991", "0.999", "4,096", "32 s", "3 ms"]
+    assert "| `halfvec` | 8 | 3.2 ms | 6 ms | 9 ms |" in render.scale_latency()
     assert "Measured 2026-01-02 by `python -m benchmarks.scale.server`." in render.scale_latency()
     assert "| 1.80× |" in render.scale_sharing()
 
