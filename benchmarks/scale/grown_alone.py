@@ -73,12 +73,13 @@ def measure_library(source: Path, place: Path, grown: Grown, rounds: int) -> dic
         library.store.set_folders([Folder(place / "photos")])
         store = library.store
         assert isinstance(store, SqliteStore)
-        n = 0
+        n, tags = 0, tags_by_place(real)
         for number, rows in enumerate(grown.blocks()):
-            tags = list(tags_of(real, grown, number))
+            seeds = enumerate(grown.draws(number).seeds.tolist(), n + 1)
+            own = [(name, content, p) for content, seed in seeds for name, p in tags.get(seed, ())]
             n = write_photos(store, place, n, rows)
             with store._transaction() as connection:
-                connection.executemany("INSERT INTO tags VALUES (?, ?, ?)", tags)
+                connection.executemany("INSERT INTO tags VALUES (?, ?, ?)", own)
         with Library(source) as other:
             views = {
                 stage.stage: list(other.store.views(stage.stage, real.ids[:N_VIEWS].tolist()).values())
@@ -88,16 +89,13 @@ def measure_library(source: Path, place: Path, grown: Grown, rounds: int) -> dic
     return measure(place, texts, rounds) | {"made": n, "tags": True, "regions": True}
 
 
-def tags_of(real: Real, grown: Grown, number: int, known: dict[int, Any] = {}) -> Iterator[tuple[int, int, float]]:
-    """Rows of the tags of a block of grown vectors: class, content, probability."""
-    if not known:
-        place_of = {content: place for place, content in enumerate(real.ids.tolist())}
-        for name, content, probability in real.tags:
-            known.setdefault(place_of[content], []).append((name, probability))
-    first = number * grown.block + 1
-    for content, seed in enumerate(grown.draws(number).seeds.tolist(), first):
-        for name, probability in known.get(seed, ()):
-            yield name, content, probability
+def tags_by_place(real: Real) -> dict[int, list[tuple[int, float]]]:
+    """Class and probability of the tags of each real photo that has some, by its place."""
+    places = {content: place for place, content in enumerate(real.ids.tolist())}
+    found: dict[int, list[tuple[int, float]]] = {}
+    for name, content, probability in real.tags:
+        found.setdefault(places[content], []).append((name, probability))
+    return found
 
 
 def measure_bytes(arguments: argparse.Namespace, place: Path, grown: Grown) -> dict[str, Any]:

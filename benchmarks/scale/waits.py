@@ -1,4 +1,4 @@
-"""What clients of a server wait for, with 1, 8 and 32 of them at once: for each library that the folder of a server has.
+"""What clients of a server wait for, with 1, 8 and 32 of them at once, for each library in the folder of a server.
 
 The libraries are those that `benchmarks.scale.links` and `benchmarks.scale.grown_server` have left. It takes a minute,
 so that it can be run while nobody else uses the machine.
