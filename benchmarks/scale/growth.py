@@ -10,7 +10,7 @@ vectors, as large as the real collection, has the real distribution of distances
 the real local dimension (the maximum-likelihood estimate of Levina and Bickel, 2004).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,8 @@ Ids = NDArray[np.int64]
 
 N_NEAR = 8
 """Neighbours of a photo that are mixed, and that noise is made of."""
+N_QUERIES = 300
+"""Points whose neighbourhoods are described while a recipe is chosen."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -193,26 +195,24 @@ def describe(queries: Floats, bank: Floats, k: int = 20) -> dict[str, list[float
     return {name: [round(float(value), 4) for value in np.quantile(each, QUANTILES)] for name, each in found.items()}
 
 
-def difference(
-    made: dict[str, list[float]], real: dict[str, list[float]], places: tuple[int, ...] = (1, 2, 3)
-) -> float:
+def difference(made: dict[str, list[float]], real: dict[str, list[float]], places: Iterable[int] = (1, 2, 3)) -> float:
     """The largest relative difference of quantiles of what `describe` gives, by default of the three middle ones."""
     return max(abs(made[name][at] / real[name][at] - 1) for name in real for at in places)
 
 
-def fit(real: Floats, near: Ids, rng: np.random.Generator, n_queries: int = 300) -> tuple[Recipe, float]:
+def fit(real: Floats, near: Ids, chosen_on: Ids) -> tuple[Recipe, float]:
     """The recipe whose vectors lie most as the real ones do, and by how much they do not.
 
     Found by walking: of a recipe's neighbours, which differ from it in one number, the best is taken as long as it is
     better. All quantiles count, so that what is nearest of all and farthest of all is as in a real collection.
     """
-    expected = describe(real[rng.choice(len(real), n_queries, replace=False)], real)
+    expected = describe(real[chosen_on], real)
     tried: dict[tuple[int, ...], float] = {}
 
     def apart(steps: tuple[int, ...]) -> float:
         if steps not in tried:
             made = grow(real, near, len(real), _recipe(steps), np.random.default_rng(1))
-            tried[steps] = difference(describe(made[:n_queries], made), expected, tuple(range(len(QUANTILES))))
+            tried[steps] = difference(describe(made[: len(chosen_on)], made), expected, range(len(QUANTILES)))
         return tried[steps]
 
     best = _START
