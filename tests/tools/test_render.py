@@ -208,7 +208,11 @@ def test_grown_vectors_stand_beside_real_ones_and_each_number_of_links_has_its_f
     }  # fmt: skip
     found = {"sentences": 0.99, "photos": 1.0, "milliseconds": 6.04}
     built = {"building_cpu_seconds": 90.4, "index_bytes_per_photo": 4096, "m": 16}
-    links = {"photos": 100, "rows": [built | {"breadths": [found | {"ef_search": n} for n in (40, 100)]}]}
+    asked = {"n": 50, "index": {"R@1": 20.0, "R@10": 61.5}, "compared": {"R@1": 20.5, "R@10": 62.0}}
+    links = {
+        "photos": 100,
+        "rows": [built | {"captions": asked, "breadths": [found | {"ef_search": n} for n in (40, 100)]}],
+    }
     waits = {
         "breadth": 200,
         "rows": [
@@ -241,6 +245,7 @@ def test_grown_vectors_stand_beside_real_ones_and_each_number_of_links_has_its_f
         ["16", "90 s", "4,096", "40", "0.990", "1.000", "6.0 ms"],
         ["100", "0.990", "1.000", "6.0 ms"],  # of the same index
     ]
+    assert "20.0 % find their photo first and 61.5 % among ten by the index with `m` 16" in render.scale_links()
     assert [row[0] for row in cells(render.scale_waits())[2:4]] == ["grown, `m` 16", "real, `m` 8"]
     assert [row[:2] for row in cells(render.scale_grown_server())[2:5]] == [
         ["all", "40"], ["all", "200"], ["date 5.0%", "200"]
