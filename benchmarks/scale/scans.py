@@ -57,17 +57,19 @@ def main() -> None:
     if not (library / FILE).exists():
         fill(photos, library)
     n = sum(1 for _ in photos.rglob("*.jpg"))
-    unchanged = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "runs": [index(photos, library) for _ in range(N_RUNS)]}
+    unchanged = [index(photos, library) for _ in range(N_RUNS)]
     print(unchanged, flush=True)
     if arguments.only_unchanged:
         before = read_sections()["scans"]
         assert before["photos"] == n, "what is recorded of changes is of another collection"
-        write_section("scans", photos=n, unchanged=unchanged, changed=before["changed"], moved=before["moved"])
+        kept = {name: before[name] for name in ("changed", "moved", "changes_date")}
+        write_section("scans", photos=n, unchanged=unchanged, **kept)
         return
     moved = measure_moved(photos, library)
     print(moved, flush=True)
     changed = measure_changed(photos, library)
-    write_section("scans", photos=n, unchanged=unchanged, changed=changed, moved=moved)
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    write_section("scans", photos=n, unchanged=unchanged, changed=changed, moved=moved, changes_date=today)
 
 
 def fill(photos: Path, library: Path) -> None:

@@ -52,7 +52,7 @@ def scale_postgres() -> str:
 
 def scale_scans() -> str:
     found = section("scans")
-    runs = found["unchanged"]["runs"]
+    runs = found["unchanged"]
     still = sorted(runs, key=lambda row: row["seconds"])[len(runs) // 2]
     cases = [("nothing has changed", still), ("one photo in a hundred has changed", found["changed"])]
     cases.append(("a folder was moved", found["moved"]))
@@ -67,7 +67,7 @@ def scale_scans() -> str:
     times = sorted(row["seconds"] for row in runs)
     note = (
         f"Nothing changed: the middle one of {len(runs)} runs, which took {times[0]:.1f} to {times[-1]:.1f} s. What "
-        "changed was timed while other programs used the machine."
+        f"changed was timed on {found['changes_date']}, while other programs used the machine."
     )
     return noted(table(header, rows), note, "scans")
 
