@@ -253,7 +253,7 @@ def scale_page() -> str:
         ],
         ["CPU time of the server per search", f"{found['server_cpu_milliseconds']:.0f} ms"],
     ]  # fmt: skip
-    note = "Waits were taken while other programs used the machine."
+    note = f"Browser, clients and server share the machine ({found['machine']}), which no other program used."
     return noted(table([f"{found['photos']:,} photos", "measured"], rows), note, "page")
 
 
