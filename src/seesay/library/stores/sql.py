@@ -24,6 +24,7 @@ from seesay.library.types import (
     Fingerprint,
     Folder,
     Photo,
+    Tagged,
     Tags,
     Vector,
     as_path,
@@ -143,17 +144,20 @@ class SqlStore(Store):
         with self._whole("a thumbnail"):
             return bytes(rows[0][0]) if rows else None
 
+    def tagged(self, classes: Sequence[int]) -> Tagged:
+        sql = f"SELECT content, class, probability FROM tags WHERE class {self.dialect.one_of}"
+        rows = self._rows(sql, self.dialect.numbers(classes))
+        with self._whole("a tag"):
+            contents, numbers, probabilities = zip(*rows, strict=True) if rows else ((), (), ())
+            return Tagged(
+                np.array(contents, np.int64), np.array(numbers, np.int64), np.array(probabilities, np.float64)
+            )
+
     def tags(self, contents: Sequence[int]) -> dict[int, Tags]:
-        return self._tags("content", contents)
-
-    def tagged(self, classes: Sequence[int]) -> dict[int, Tags]:
-        return self._tags("class", classes)
-
-    def _tags(self, column: str, wanted: Sequence[int]) -> dict[int, Tags]:
         rows = self._rows(
-            f"SELECT content, class, probability FROM tags WHERE {column} {self.dialect.one_of} "
+            f"SELECT content, class, probability FROM tags WHERE content {self.dialect.one_of} "
             "ORDER BY probability DESC, class",
-            self.dialect.numbers(wanted),
+            self.dialect.numbers(contents),
         )
         found: dict[int, list[tuple[int, float]]] = {}
         with self._whole("a tag"):
