@@ -145,8 +145,8 @@ def find_photos(
     n = 2 * top + 32 if len(query.fits) + len(query.like) == 1 and not query.unlike else max(_CANDIDATES, 4 * top)
     n = max(n + len(without), *(stage.blend.k for stage in stages), 0)
     bonus = _bonus(store, query)
-    total: dict[int, float] = {}
-    for added in bonus[: len(query.fits)]:
+    total = dict(bonus[0]) if query.fits else {}
+    for added in bonus[1 : len(query.fits)]:
         for content, more in added.items():
             total[content] = total.get(content, 0.0) + more
     while True:
@@ -239,9 +239,11 @@ def _fold(ranked: Ranked) -> list[Result]:
     place_of: dict[int, int] = {}  # row of a photo that was kept → its place among the results
     for start in range(0, len(ranked), _AT_ONCE):
         near = vectors[start : start + _AT_ONCE] @ vectors[: start + _AT_ONCE].T  # (rows, those up to them)
+        has_twins = (np.tril(near >= NEAR_IDENTICAL, start - 1)).any(1).tolist()
         for row, (score, word, hit) in enumerate(ranked[start : start + _AT_ONCE], start):
             above = near[row - start, :row]
-            twins = [twin for twin in np.flatnonzero(above >= NEAR_IDENTICAL).tolist() if twin in place_of]
+            alike = np.flatnonzero(above >= NEAR_IDENTICAL).tolist() if has_twins[row - start] else ()
+            twins = [twin for twin in alike if twin in place_of]
             if twins:
                 place = place_of[max(twins, key=lambda twin: float(above[twin]))]
                 results[place] = replace(results[place], copies=results[place].copies + hit.photos)

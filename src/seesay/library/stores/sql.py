@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -148,10 +149,8 @@ class SqlStore(Store):
         sql = f"SELECT content, class, probability FROM tags WHERE class {self.dialect.one_of}"
         rows = self._rows(sql, self.dialect.numbers(classes))
         with self._whole("a tag"):
-            contents, numbers, probabilities = zip(*rows, strict=True) if rows else ((), (), ())
-            return Tagged(
-                np.array(contents, np.int64), np.array(numbers, np.int64), np.array(probabilities, np.float64)
-            )
+            numbers = np.fromiter(chain.from_iterable(rows), np.float64, 3 * len(rows)).reshape(-1, 3)
+            return Tagged(numbers[:, 0].astype(np.int64), numbers[:, 1].astype(np.int64), numbers[:, 2])
 
     def tags(self, contents: Sequence[int]) -> dict[int, Tags]:
         rows = self._rows(
