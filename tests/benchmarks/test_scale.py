@@ -1,5 +1,7 @@
 """What the benchmarks of scale compute with: grown vectors, a simulation of workers, the costs that plans rest on."""
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,31 @@ def test_grown_vectors_have_unit_length_and_depend_on_their_seed_alone(real: gro
     np.testing.assert_array_equal(once[1], growth.grow(real, near, 100, recipe, np.random.default_rng((3, 1))))
 
 
+def test_any_of_many_grown_vectors_can_be_made_without_the_others(real: growth.Floats, near: growth.Ids) -> None:
+    grown = growth.Grown(real, near, 250, growth.Recipe(0.9, 0.5, spread=0.3), 3, block=100)
+    whole = np.concatenate(list(grown.blocks()))
+    places = np.array([249, 3, 100, 99, 3])
+    np.testing.assert_allclose(grown.rows(places), whole[places], atol=1e-6)
+    assert len(whole) == 250
+
+
+def test_vectors_whose_noise_differs_have_nearer_and_farther_neighbours(real: growth.Floats, near: growth.Ids) -> None:
+    nearest, farthest = [], []
+    for spread in (0.0, 1.0):
+        made = growth.grow(real, near, 2000, growth.Recipe(0.5, 0.6, spread=spread), np.random.default_rng(0))
+        distances = growth.nearest(made[:500], made, 2)[1][:, 1]
+        nearest.append(np.quantile(distances, 0.1))
+        farthest.append(np.quantile(distances, 0.9))
+    assert nearest[1] < nearest[0]
+    assert farthest[1] > farthest[0]
+
+
+def test_neighbours_found_in_fewer_directions_are_the_nearest(real: growth.Floats, near: growth.Ids) -> None:
+    found = growth.nearly_nearest(real, growth.N_NEAR, n_directions=12, n_looked_at=32)
+    same = [len(set(own) & set(right)) for own, right in zip(found.tolist(), near.tolist(), strict=True)]
+    assert np.mean(same) > 0.99 * growth.N_NEAR
+
+
 def test_without_mixing_and_noise_vectors_are_the_real_ones(real: growth.Floats, near: growth.Ids) -> None:
     made = growth.grow(real, near, 50, growth.Recipe(0, 0), np.random.default_rng(0))
     assert growth.nearest(made, real, 1)[1].max() < 1e-3
@@ -52,7 +79,7 @@ def test_the_fitted_recipe_lies_nearer_to_the_real_distribution_than_even_noise(
     real: growth.Floats, near: growth.Ids
 ) -> None:
     rng = np.random.default_rng(0)
-    _, apart = growth.fit(real, near, rng)
+    _, apart = growth.fit(real, near, rng.choice(len(real), 300, replace=False))
     expected = growth.describe(real[:300], real)
     even = real + rng.normal(0, 0.05, real.shape).astype(np.float32)
     even /= np.linalg.norm(even, axis=1, keepdims=True)
@@ -63,6 +90,18 @@ def test_the_fitted_recipe_lies_nearer_to_the_real_distribution_than_even_noise(
 def test_the_local_dimension_is_that_of_the_sheet(real: growth.Floats) -> None:
     _, distances = growth.nearest(real[:300], real, 21)
     assert float(np.median(growth.local_dimension(distances[:, 1:]))) == pytest.approx(3, abs=0.7)
+
+
+def test_vectors_are_copied_to_a_server_as_pgvector_packs_them() -> None:
+    pgvector = pytest.importorskip("pgvector")
+    from benchmarks.scale.server import as_copied
+
+    rows = np.random.default_rng(0).standard_normal((3, 5)).astype(np.float32)
+    for kind, pack in (("halfvec", pgvector.HalfVector), ("vector", pgvector.Vector)):
+        packed = [pack(row).to_binary() for row in rows]
+        lines = [struct.pack(">hiqi", 2, 8, n, len(each)) + each for n, each in enumerate(packed, 1)]
+        expected = b"PGCOPY\n\xff\r\n\0" + bytes(8) + b"".join(lines) + b"\xff\xff"
+        assert b"".join(as_copied([rows[:2], rows[2:]], kind)) == expected
 
 
 def test_few_workers_are_never_held_up_and_many_wait_for_the_database() -> None:

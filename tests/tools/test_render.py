@@ -199,6 +199,62 @@ def test_consensus_stands_beside_pycocoevalcap(render: SimpleNamespace) -> None:
     assert "3.0 million pairs" in text
 
 
+def test_grown_vectors_stand_beside_real_ones_and_each_number_of_links_has_its_figures(render: SimpleNamespace) -> None:
+    shape = {"distance_1": [0.4, 0.5], "distance_10": [0.6, 0.7], "dimension": [7.0, 11.0]}
+    growth = {
+        "photos": 100, "quantiles": [0.05, 0.25], "real": shape, "made": shape | {"distance_1": [0.42, 0.51]},
+        "largest_difference": 0.02, "largest_difference_of_all": 0.05,
+        "thinned": {"real": [[100, 0.5, 0.7]], "made": [[100, 0.51, 0.71], [1000000, 0.4, 0.6]]},
+    }  # fmt: skip
+    found = {"sentences": 0.99, "photos": 1.0, "milliseconds": 6.04}
+    built = {"building_cpu_seconds": 90.4, "index_bytes_per_photo": 4096, "m": 16}
+    asked = {"n": 50, "index": {"R@1": 20.0, "R@10": 61.5}, "compared": {"R@1": 20.5, "R@10": 62.0}}
+    links = {
+        "photos": 100,
+        "rows": [built | {"captions": asked, "breadths": [found | {"ef_search": n} for n in (40, 100)]}],
+    }
+    waits = {
+        "breadth": 200,
+        "rows": [
+            {
+                "library": name,
+                "photos": 100,
+                "waits": [{"clients": 8, "server_cpu_milliseconds": 6, "p50": 9, "p95": 12}],
+            }
+            for name in ("grown", "m8")
+        ],
+    }
+    server = built | {
+        "photos": 1000000, "seeds": 100, "building_seconds": 120.0, "building_megabytes": 4200, "breadth": 200,
+        "table_bytes_per_photo": 2734, "exact_milliseconds": {"server_cpu_milliseconds": 2100.0},
+        "recall": {"40": found, "200": found}, "filters": [found | {"filter": "date 5.0%"}],
+    }  # fmt: skip
+    sections = {"growth": growth, "links": links, "waits": waits, "grown_server": server}
+    dated = {name: {**each, "date": "2026-01-02", "command": "grow"} for name, each in sections.items()}
+    write_result(render, "scale", **dated)
+    assert cells(render.scale_growth())[2:4] == [
+        ["distance to the nearest", "real", "0.40", "0.50"],
+        ["distance to the nearest", "grown", "0.42", "0.51"],
+    ]
+    assert "100 of each. The largest difference is 5 %, of the three middle columns 2 %." in render.scale_growth()
+    assert cells(render.scale_thinned())[2:4] == [
+        ["100", "0.50", "0.70", "0.51", "0.71"],
+        ["1,000,000", "–", "–", "0.40", "0.60"],
+    ]
+    assert cells(render.scale_links())[2:4] == [
+        ["16", "90 s", "4,096", "40", "0.990", "1.000", "6.0 ms"],
+        ["100", "0.990", "1.000", "6.0 ms"],  # of the same index
+    ]
+    assert "20.0 % find their photo first and 61.5 % among ten by the index with `m` 16" in render.scale_links()
+    assert [row[0] for row in cells(render.scale_waits())[2:4]] == ["grown, `m` 16", "real, `m` 8"]
+    assert [row[:2] for row in cells(render.scale_grown_server())[2:5]] == [
+        ["all", "40"], ["all", "200"], ["date 5.0%", "200"]
+    ]  # fmt: skip
+    assert "2 minutes of CPU time" in render.scale_grown_server()
+    assert "4.2 GB of memory" in render.scale_grown_server()
+    assert "Comparing all takes 2.1 s." in render.scale_grown_server()
+
+
 def test_scale_shows_recall_with_and_without_filters_and_what_clients_wait(render: SimpleNamespace) -> None:
     both = {"sentences": 0.991, "photos": 0.999}
     waited = {"clients": 8, "p50": 6.4, "p95": 9.0, "server_cpu_milliseconds": 3.21}

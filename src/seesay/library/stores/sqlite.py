@@ -59,8 +59,8 @@ class SqliteStore(SqlStore):
         free = shutil.disk_usage(self.folder).free
         if needed > free:
             raise SeesayError(
-                f"the disk of the library {self.name} has {free / 1e9:,.1f} GB left, and the vectors of {n_photos:,} "
-                f"photos alone take {needed / 1e9:,.1f} GB",
+                f"the disk of the library {self.name} has {free / 1e6:,.1f} MB left, and the vectors of {n_photos:,} "
+                f"photos alone take {needed / 1e6:,.1f} MB",
                 hint=f"make room, or choose another place by SEESAY_LIBRARY; seesay plan --photos {n_photos}",
             )
 
