@@ -23,6 +23,14 @@ Tags = tuple[tuple[int, float], ...]
 """Classes of the network's classifier with their probabilities, the likeliest first."""
 
 
+class Tagged(NamedTuple):
+    """Tags of many contents, one in each row: (n,) each."""
+
+    contents: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+
 _LATEST = 2**63 - 1  # nanoseconds since 1970, in the year 2262
 
 

@@ -5,7 +5,8 @@ as an answer takes. The first process that opens one keeps what it has become, a
 weights as they are computed with, in a file that the next process maps into its memory.
 
 A kept graph is opened without rearranging its weights, which pays only where it is asked often: for several sentences
-at once, or after a few questions, it is opened once more with that. The two differ in the last bit of what they give.
+at once, or after a few questions, it is opened once more with that, and with a second thread: reading the weights from
+memory is half of the work. The two differ in the last bit of what they give.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ from seesay.catalogue.digests import digest_of
 from seesay.errors import SeesayError
 from seesay.runtime.session import Arrays, Session, open_session
 from seesay.system.digests import digest_file
-from seesay.system.files import cache_dir
+from seesay.system.files import cache_dir, n_cores
 from seesay.system.reading import parse_json, read_text
 
 GRAPHS = "graphs"
@@ -99,7 +100,7 @@ def _folder(sources: Sequence[str]) -> Path:
 
 def _open(path: Path, shared: Arrays | None = None, *, optimise: bool = True) -> AskedOften:
     first = open_session(path, 1, shared, optimise=optimise, rearrange=False)
-    return AskedOften(first, lambda: open_session(path, 1, shared, optimise=optimise))
+    return AskedOften(first, lambda: open_session(path, min(2, n_cores()), shared, optimise=optimise))
 
 
 def _write(path: Path, folder: Path, shared: Arrays) -> None:

@@ -96,7 +96,8 @@ def stored_path(text: str) -> Path:
         >>> stored_path("/s3:/a.jpg"), stored_path("s3:/bucket/a.jpg"), stored_path("ftp:/host/a.jpg")
         (PosixPath('/s3:/a.jpg'), RemotePath('s3:/bucket/a.jpg'), PosixPath('ftp:/host/a.jpg'))
     """
-    return RemotePath(text) if text.startswith(tuple(f"{scheme}:/" for scheme in SCHEMES)) else Path(text)
+    is_remote = not text.startswith("/") and text.startswith(tuple(f"{scheme}:/" for scheme in SCHEMES))
+    return RemotePath(text) if is_remote else Path(text)
 
 
 def as_url(path: Path | str) -> str:

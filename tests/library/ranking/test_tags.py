@@ -4,16 +4,18 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from seesay.errors import SeesayError
 from seesay.library.classes import CLASS_NAMES
 from seesay.library.ranking.calibration import Calibration
 from seesay.library.ranking.query import Query, Sentence
 from seesay.library.ranking.search import Result, find_photos
-from seesay.library.ranking.tags import Clue, classes_alike, find_clues
+from seesay.library.ranking.tags import Clue, classes_alike, find_clues, worth_by_content
 from seesay.library.stores.store import Store
 from seesay.library.tag_names import SHOWN, classes_named, find_classes, shown_names, singular
-from seesay.library.types import Filter
+from seesay.library.types import Filter, Tagged
 from seesay.settings.tags import TagSettings
 
 Put = Callable[..., None]
@@ -75,6 +77,27 @@ def test_worth_grows_with_the_probability_and_is_bounded() -> None:
     assert clue.worth(()) == 0
     assert clue.worth(((1, 0.25),)) == pytest.approx(0.25)
     assert clue.worth(((1, 0.7), (2, 0.7))) == pytest.approx(0.5)
+
+
+@given(
+    st.dictionaries(st.integers(0, 6), st.dictionaries(st.integers(0, 4), st.floats(0, 1)), max_size=6),
+    st.lists(st.dictionaries(st.integers(0, 4), st.floats(0, 1), min_size=1), max_size=3),
+)
+def test_many_contents_are_worth_what_each_is(
+    tags: dict[int, dict[int, float]], classes: list[dict[int, float]]
+) -> None:
+    clues = [Clue(0.5, each) for each in classes]
+    rows = [(content, number, p) for content, own in tags.items() for number, p in own.items()]
+    columns = np.array(rows, np.float64).reshape(-1, 3).T
+    found = worth_by_content(clues, Tagged(columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2]))
+    if not clues:
+        assert found == {}
+        return
+    assert found == {
+        content: pytest.approx(sum(clue.worth(tuple(own.items())) for clue in clues))
+        for content, own in tags.items()
+        if own
+    }
 
 
 def test_a_clue_finds_what_the_vector_does_not(store: Store, put: Put) -> None:

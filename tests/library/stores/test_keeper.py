@@ -241,6 +241,15 @@ def test_vectors_that_have_gone_are_not_found_among_codes(many: SqliteStore) -> 
     check_exact(many)
 
 
+@pytest.mark.parametrize("n_gone", [3, 40, 200])
+def test_contents_without_photos_are_passed_over(many: SqliteStore, n_gone: int) -> None:
+    query = unit_rows(9999, 10000)[0].astype(np.float32)
+    best = many.nearest(query, n_gone + 5, Filter())
+    many.forget([os.fsencode(photo.path) for hit in best[:n_gone] for photo in hit.photos])
+    left = many.nearest(query, 5, Filter())
+    assert [hit.photos[0].content for hit in left] == [hit.photos[0].content for hit in best[n_gone:]]
+
+
 def test_a_filter_that_few_pass_is_answered_exactly(many: SqliteStore) -> None:
     query = unit_rows(9999, 10000)[0].astype(np.float32)
     many.nearest(query, 5, Filter())

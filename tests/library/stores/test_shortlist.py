@@ -42,7 +42,7 @@ def test_small_errors_ask_for_few_exact_scores() -> None:
         return exact[places]
 
     exact_best(scores, 40, look_up, tolerance=100, nearly=True)
-    assert asked == [512]
+    assert asked == [192]
 
 
 def test_what_has_gone_is_left_out() -> None:

@@ -194,10 +194,15 @@ def test_tags_by_content_and_contents_by_tag(store: Store, put: Put) -> None:
     put({"/b.jpg": Y}, tags=((3, 0.75),))
     a, b = (store.nearest(unit(*row), 1, EVERYTHING)[0].photos[0].content for row in (X, Y))
     assert store.tags([a, b, 99]) == {a: ((7, 0.5), (3, 0.25)), b: ((3, 0.75),)}
-    assert store.tagged([3]) == {a: ((3, 0.25),), b: ((3, 0.75),)}
+    assert tagged(store, 3) == {(a, 3, 0.25), (b, 3, 0.75)}
     store.forget([b"/a.jpg"])
     store.drop_unused()
-    assert store.tagged([3, 7]) == {b: ((3, 0.75),)}
+    assert tagged(store, 3, 7) == {(b, 3, 0.75)}
+    assert tagged(store, 9) == set()
+
+
+def tagged(store: Store, *classes: int) -> set[tuple[int, int, float]]:
+    return set(zip(*(column.tolist() for column in store.tagged(classes)), strict=True))
 
 
 def test_counts_and_failures_below_folders(store: Store, put: Put) -> None:

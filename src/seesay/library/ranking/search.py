@@ -19,6 +19,7 @@ from seesay.library.ranking.cascade import RegionStage, Stage, rerank
 from seesay.library.ranking.likeness import Box
 from seesay.library.ranking.order import Ranked
 from seesay.library.ranking.query import Query, Sentence
+from seesay.library.ranking.tags import worth_by_content
 from seesay.library.stores.store import Store
 from seesay.library.tag_names import shown_names
 from seesay.library.types import Filter, Hit, Photo
@@ -144,8 +145,8 @@ def find_photos(
     n = 2 * top + 32 if len(query.fits) + len(query.like) == 1 and not query.unlike else max(_CANDIDATES, 4 * top)
     n = max(n + len(without), *(stage.blend.k for stage in stages), 0)
     bonus = _bonus(store, query)
-    total: dict[int, float] = {}
-    for added in bonus[: len(query.fits)]:
+    total = dict(bonus[0]) if query.fits else {}
+    for added in bonus[1 : len(query.fits)]:
         for content, more in added.items():
             total[content] = total.get(content, 0.0) + more
     while True:
@@ -222,13 +223,10 @@ def _shown(store: Store, results: Sequence[Result], top: int, min_score: float |
 def _bonus(store: Store, query: Query) -> list[dict[int, float]]:
     """For each sentence, those to fit first, what its clues add to the cosine of some contents."""
     classes = sorted({number for sentence in query.sentences for number in sentence.classes})
-    tagged = store.tagged(classes) if classes else {}
-    return [
-        {content: sum(clue.worth(tags) for clue in sentence.clues) for content, tags in tagged.items()}
-        if sentence.clues
-        else {}
-        for sentence in query.sentences
-    ]
+    if not classes:
+        return [{} for _ in query.sentences]
+    tagged = store.tagged(classes)
+    return [worth_by_content(sentence.clues, tagged) for sentence in query.sentences]
 
 
 def _fold(ranked: Ranked) -> list[Result]:
@@ -236,13 +234,16 @@ def _fold(ranked: Ranked) -> list[Result]:
     results: list[Result] = []
     if not ranked:
         return results
-    vectors = np.stack([hit.vector / max(float(np.linalg.norm(hit.vector)), 1e-12) for _, _, hit in ranked])
+    vectors = np.stack([hit.vector for _, _, hit in ranked])
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     place_of: dict[int, int] = {}  # row of a photo that was kept → its place among the results
     for start in range(0, len(ranked), _AT_ONCE):
         near = vectors[start : start + _AT_ONCE] @ vectors[: start + _AT_ONCE].T  # (rows, those up to them)
+        has_twins = (np.tril(near >= NEAR_IDENTICAL, start - 1)).any(1).tolist()
         for row, (score, word, hit) in enumerate(ranked[start : start + _AT_ONCE], start):
             above = near[row - start, :row]
-            twins = [twin for twin in np.flatnonzero(above >= NEAR_IDENTICAL).tolist() if twin in place_of]
+            alike = np.flatnonzero(above >= NEAR_IDENTICAL).tolist() if has_twins[row - start] else ()
+            twins = [twin for twin in alike if twin in place_of]
             if twins:
                 place = place_of[max(twins, key=lambda twin: float(above[twin]))]
                 results[place] = replace(results[place], copies=results[place].copies + hit.photos)

@@ -8,13 +8,16 @@ of the classes that the word names. How much that is, is chosen on dev (`seesay 
 
 import gzip
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
+from seesay.library.classes import CLASS_NAMES
 from seesay.library.tag_names import classes_by_word, classes_named
-from seesay.library.types import Tags
+from seesay.library.types import Tagged, Tags
 from seesay.settings.tags import TagSettings
 
 
@@ -35,6 +38,26 @@ class Clue:
         """
         p = sum(probability * self.classes.get(number, 0.0) for number, probability in tags)
         return self.weight * math.sqrt(min(p, 1.0))
+
+
+def worth_by_content(clues: Sequence[Clue], tagged: Tagged) -> dict[int, float]:
+    """What clues add to the cosines of contents, by id (`Clue.worth`).
+
+    Example:
+        >>> tagged = Tagged(np.array([7, 9, 7]), np.array([1, 1, 2]), np.array([0.2, 0.25, 0.1]))
+        >>> worth_by_content([Clue(0.4, {1: 1.0, 2: 0.5})], tagged)
+        {7: 0.2, 9: 0.2}
+    """
+    if not clues:
+        return {}
+    contents, rows = np.unique(tagged.contents, return_inverse=True)
+    total = np.zeros(len(contents))
+    for clue in clues:
+        fits = np.zeros(len(CLASS_NAMES))
+        fits[list(clue.classes)] = list(clue.classes.values())
+        p = np.bincount(rows, tagged.probabilities * fits[tagged.classes], len(contents))
+        total += clue.weight * np.sqrt(np.minimum(p, 1.0))
+    return dict(zip(contents.tolist(), total.tolist(), strict=True))
 
 
 def find_clues(counts: Mapping[str, int], settings: TagSettings | None = None) -> tuple[Clue, ...]:
@@ -72,9 +95,11 @@ def classes_alike(word: str, settings: TagSettings | None = None) -> dict[int, f
         [('espresso machine', 0.92), ('espresso coffee', 0.92), ('soda bottle', 0.74)]
     """
     how = settings or TagSettings()
-    _, _, line = _alike_words().partition(f"\n{word}\t")
+    words, start = _alike_words(), f"\n{word}\t"
+    place = words.find(start)
+    line = words[place + len(start) : words.find("\n", place + 1)] if place >= 0 else ""
     found: dict[int, float] = {}
-    for pair in line.partition("\n")[0].split("\t") if line else ():
+    for pair in line.split("\t") if line else ():
         name, _, cosine = pair.partition(" ")
         if float(cosine) < how.alike or len(found) >= how.n_alike:
             break

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seesay.system.files import n_cores
+
 if TYPE_CHECKING:
     import onnxruntime
 
@@ -135,10 +137,11 @@ def encode_blocks(scheme: Scheme, blocks: Iterable[Floats]) -> Iterator[Bytes]:
 
 @cache
 def _product() -> "onnxruntime.InferenceSession":
-    """With one thread, which is enough to read memory at full speed."""
+    """With two threads: one alone does not read memory at full speed."""
     import onnxruntime
 
     options: Any = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads, options.inter_op_num_threads = min(2, n_cores()), 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 4
     return onnxruntime.InferenceSession(PRODUCT.read_bytes(), options, providers=["CPUExecutionProvider"])

@@ -11,7 +11,7 @@ Places = NDArray[np.int64]
 Exact = Callable[[Places], Vector]
 """Gives the exact scores at places; not a number where there is none any more."""
 
-_FIRST = 512
+_FIRST = 192
 """Places that are scored exactly at least: enough to tell how large the errors are."""
 _MARGIN = 6.0
 """Standard errors by which a score that was not looked at would have to be wrong to be missed."""
@@ -67,5 +67,6 @@ def exact_best(scores: Vector, n: int, exact: Exact, tolerance: float, *, nearly
         floor = found[there][order[-1]] - _MARGIN * float(np.sqrt(np.mean(errors**2)))
         if len(order) == n and scores[places[-1]] < floor:
             break  # what was not looked at cannot be among them
-        n_asked = min(len(scores), max(2 * n_asked, int((scores >= floor).sum())))
+        n_more = max(int((scores >= floor).sum()), n_asked + n_asked // 8)
+        n_asked = min(len(scores), n_more + 16)
     return places[there][order], found[there][order]

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from seesay.library.types import (
     Fingerprint,
     Folder,
     Photo,
+    Tagged,
     Tags,
     Vector,
     as_path,
@@ -143,17 +145,18 @@ class SqlStore(Store):
         with self._whole("a thumbnail"):
             return bytes(rows[0][0]) if rows else None
 
+    def tagged(self, classes: Sequence[int]) -> Tagged:
+        sql = f"SELECT content, class, probability FROM tags WHERE class {self.dialect.one_of}"
+        rows = self._rows(sql, self.dialect.numbers(classes))
+        with self._whole("a tag"):
+            numbers = np.fromiter(chain.from_iterable(rows), np.float64, 3 * len(rows)).reshape(-1, 3)
+            return Tagged(numbers[:, 0].astype(np.int64), numbers[:, 1].astype(np.int64), numbers[:, 2])
+
     def tags(self, contents: Sequence[int]) -> dict[int, Tags]:
-        return self._tags("content", contents)
-
-    def tagged(self, classes: Sequence[int]) -> dict[int, Tags]:
-        return self._tags("class", classes)
-
-    def _tags(self, column: str, wanted: Sequence[int]) -> dict[int, Tags]:
         rows = self._rows(
-            f"SELECT content, class, probability FROM tags WHERE {column} {self.dialect.one_of} "
+            f"SELECT content, class, probability FROM tags WHERE content {self.dialect.one_of} "
             "ORDER BY probability DESC, class",
-            self.dialect.numbers(wanted),
+            self.dialect.numbers(contents),
         )
         found: dict[int, list[tuple[int, float]]] = {}
         with self._whole("a tag"):

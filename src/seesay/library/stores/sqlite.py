@@ -144,36 +144,36 @@ class SqliteStore(SqlStore):
     def _nearest(self, matrix: Matrix, query: Vector, n: int, where: Filter, bonus: Mapping[int, float]) -> list[Hit]:
         if not len(matrix):
             return []
-        ids, scores, added = matrix.all_ids(), matrix.cosines(query), _placed(matrix.all_ids(), bonus)
-        for place, worth in added.items():
-            scores[place] += worth
+        ids, scores, added = matrix.all_ids(), matrix.cosines(query), _added(matrix.all_ids(), bonus)
+        if added is not None:
+            scores += added
         tolerance = _ROUNDING if matrix.is_exact else _CODING * max(1.0, float(np.linalg.norm(query)))
+        known: dict[int, tuple[float, Vector]] = {}
 
         def rank(n_wanted: int, among: Ids | None = None) -> list[tuple[int, float, Vector]]:
             """The best contents, of all or among some places, with their cosines and vectors."""
-            known: dict[int, Vector] = {}
 
             def exact(places: Ids) -> Vector:
                 own_places = places if among is None else among[places]
                 contents = ids[own_places].tolist()
-                known.update(self.vectors([content for content in contents if content not in known]))
-                gone = np.full_like(query, np.nan)
-                found: Vector = np.stack([known.get(content, gone) for content in contents]) @ query
-                return found + np.array([added.get(place, 0.0) for place in own_places.tolist()], np.float32)
+                held, vectors = self._vectors([content for content in contents if content not in known])
+                known.update(zip(held, zip((vectors @ query).tolist(), vectors, strict=True), strict=True))
+                found = np.array([known[each][0] if each in known else np.nan for each in contents], np.float32)
+                return found if added is None else found + added[own_places]
 
             own = scores if among is None else scores[among]
             if not len(own):
                 return []
-            places, found = exact_best(own, n_wanted, exact, tolerance, nearly=not matrix.is_exact)
-            rows = zip((places if among is None else among[places]).tolist(), found.tolist(), strict=True)
-            contents = [(int(ids[place]), score - added.get(place, 0.0)) for place, score in rows]
-            return [(content, cosine, known[content]) for content, cosine in contents]
+            places, _ = exact_best(own, n_wanted, exact, tolerance, nearly=not matrix.is_exact)
+            contents = ids[places if among is None else among[places]].tolist()
+            return [(content, *known[content]) for content in contents]
 
         # Most often the best few pass the filter; where they do not, those that pass are looked up first.
-        best = rank(2 * n + 32)
+        best = rank(n) if where == Filter() else rank(2 * n + 32)
         photos = self.photos_of([content for content, _, _ in best[:n]], where)
         if len(photos) < n:
-            photos |= self.photos_of([content for content, _, _ in best[n:]], where)
+            best = rank(2 * n + 32)
+            photos = self.photos_of([content for content, _, _ in best], where)
         if len(photos) < n and len(best) < len(ids):
             best = rank(n, np.flatnonzero(np.isin(ids, np.array(self.contents(where), np.int64))))
             photos = self.photos_of([content for content, _, _ in best], where)
@@ -181,20 +181,27 @@ class SqliteStore(SqlStore):
         return [Hit(cosine, vector, tuple(photos[content])) for content, cosine, vector in passing[:n]]
 
     def vectors(self, contents: Sequence[int]) -> dict[int, Vector]:
-        rows = self._of_contents("SELECT content, vector FROM vectors WHERE", contents)
+        return dict(zip(*self._vectors(contents), strict=True))
+
+    def _vectors(self, contents: Sequence[int]) -> tuple[list[int], Vector]:
+        """Those of the contents that are there, and their vectors as rows."""
+        rows = self._of_contents("SELECT content, vector FROM vectors WHERE", contents) if contents else []
         made_with = self.fingerprint()
         with self._whole("a vector"):
             joined = unpack(b"".join(vector for _, vector in rows))
-            vectors = joined.reshape(len(rows), made_with.dim if made_with else -1) if rows else ()
-            return {content: vector for (content, _), vector in zip(rows, vectors, strict=True)}
+            dim = made_with.dim if made_with else len(joined) // max(1, len(rows))
+            return [content for content, _ in rows], joined.reshape(len(rows), dim)
 
 
-def _placed(ids: Ids, bonus: Mapping[int, float]) -> dict[int, float]:
-    """What is added at which places; contents that the matrix does not know are left out."""
+def _added(ids: Ids, bonus: Mapping[int, float]) -> Vector | None:
+    """What is added at each place; contents that the matrix does not know are left out. None for nothing."""
     if not bonus:
-        return {}
+        return None
     contents = np.fromiter(bonus, np.int64, len(bonus))
+    worth = np.fromiter(bonus.values(), np.float32, len(bonus))
     places = np.searchsorted(ids, contents)
     there = places < len(ids)
     there[there] = ids[places[there]] == contents[there]
-    return {int(place): bonus[int(content)] for place, content in zip(places[there], contents[there], strict=True)}
+    added = np.zeros(len(ids), np.float32)
+    added[places[there]] = worth[there]
+    return added

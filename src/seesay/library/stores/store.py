@@ -9,7 +9,20 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from seesay.library.types import Batch, Counts, Failure, File, Filter, Fingerprint, Folder, Hit, Photo, Tags, Vector
+from seesay.library.types import (
+    Batch,
+    Counts,
+    Failure,
+    File,
+    Filter,
+    Fingerprint,
+    Folder,
+    Hit,
+    Photo,
+    Tagged,
+    Tags,
+    Vector,
+)
 
 WAIT = "wait until it has finished; searching works meanwhile"
 
@@ -127,8 +140,8 @@ class Store(ABC):
         """The tags of contents by id."""
 
     @abstractmethod
-    def tagged(self, classes: Sequence[int]) -> dict[int, Tags]:
-        """Contents that have one of these classes among their tags, with those tags alone."""
+    def tagged(self, classes: Sequence[int]) -> Tagged:
+        """The tags of some classes, in any order."""
 
     @abstractmethod
     def failures(self, folders: Sequence[Path] = ()) -> list[Failure]:
