@@ -71,7 +71,8 @@ class RowStore:
             require_regular(index.with_suffix(".npy"))
             rows = np.load(index.with_suffix(".npy"), mmap_mode="r", allow_pickle=False)
             keys, checksums = entries["keys"], entries["crc32"]
-            if not len(rows) == len(keys) == len(checksums) or rows.dtype != np.float16:
+            is_index = isinstance(keys, list) and all(isinstance(key, str) for key in keys)
+            if not is_index or not len(rows) == len(keys) == len(checksums) or rows.dtype != np.float16:
                 return
         except (OSError, ValueError, KeyError, TypeError, EOFError):
             return  # a damaged shard counts as absent: its rows are computed again
