@@ -205,7 +205,7 @@ def _wait(child: int, seconds: float) -> tuple[int | None, int]:
 
 def is_computing(session: int) -> bool:
     """Whether a process of a session waits for nothing but a processor or a disk."""
-    for status in Path("/proc").glob("[0-9]*/stat"):
+    for status in Path("/proc").glob("[0-9]*/task/*/stat"):
         with suppress(OSError):  # it has ended
             state, _, _, own, *_ = status.read_text().rpartition(")")[2].split()
             if int(own) == session and state in "RD":

@@ -88,6 +88,12 @@ FOUND = {
     "recipe": corpora.RECIPE.replace(b"seed = 1", b"seed = 0x" + b"f" * 5000),
     "config": corpora.CONFIG.replace(b"encode.onnx", b"x" * 5000),
     "rows": bytes([20]) + b"odd",
+    "ensemble": corpora.ENSEMBLE.replace(b'{"chosen_on": "dev"}', b"[]"),
+    "features": corpora.features()[0].replace(b"}", b"(", 2).replace(b"(", b"}", 1),
+    "matrix": corpora.matrices()[0].replace(b"(6,)", b"(6,("),
+    "vectors": b"9" * 5000 + b" 5\ndog 1\n",
+    "phrases": b'[[1e400, ["NP", "a"]]]',
+    "tower": corpora.tower()[0].replace(b'"<|endoftext|>"', b'"\\ud800"', 1),
     "csv": b'image,sentence,split\n..\0%./a.jpg,"cat",test\n',
     "http": b"POST /api/search HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n8\re\r\n\r\n",
 }
