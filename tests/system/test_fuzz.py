@@ -91,6 +91,9 @@ FOUND = {
     "ensemble": corpora.ENSEMBLE.replace(b'{"chosen_on": "dev"}', b"[]"),
     "features": corpora.features()[0].replace(b"}", b"(", 2).replace(b"(", b"}", 1),
     "matrix": corpora.matrices()[0].replace(b"(6,)", b"(6,("),
+    "weights": (76).to_bytes(8, "little")
+    + b'{"a": {"dtype": "F32", "shape": [[2], 2000000000], "data_offsets": [0, 16]}}'
+    + bytes(16),
     "vectors": b"9" * 5000 + b" 5\ndog 1\n",
     "phrases": b'[[1e400, ["NP", "a"]]]',
     "tower": corpora.tower()[0].replace(b'"<|endoftext|>"', b'"\\ud800"', 1),
