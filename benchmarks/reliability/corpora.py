@@ -1,10 +1,16 @@
 """Files that are right, from which fuzzing starts: each is read without an error by the part that it belongs to."""
 
+import base64
+import gzip
 import json
+import tempfile
+import zlib
 from functools import cache
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image, ImageCms
 
 BETWEEN = b"\n=====\n"
@@ -44,10 +50,10 @@ def _saved(image: Image.Image, kind: str, **options: Any) -> bytes:
 
 
 def requests() -> list[bytes]:
-    """To the server; HOST is its address."""
+    """To the server; HOST is its address, VERSION that of the first photo."""
     head = b"Host: HOST\r\nConnection: close\r\n"
     targets = (
-        b"/", b"/api/search?q=a+dog", b"/api/photos?limit=2&in=2019", b"/api/photos/1/thumbnail?v=a",
+        b"/", b"/api/search?q=a+dog", b"/api/photos?limit=2&in=2019", b"/api/photos/1/thumbnail?v=VERSION",
         b"/api/photos/1/picture?side=320", b"/api/search?like=1&box=0,0,.5,1&sort=date", b"/static/main.js",
         b"/api/regions?q=dog", b"/api/photos/1/explain?q=a+dog", b"/api/status", b"/api/failures",
         b"/api/search?q=a+beach+without+people+in+2019&limit=5&camera=Canon&min_score=.1&offset=1",
@@ -56,18 +62,66 @@ def requests() -> list[bytes]:
     picture = pictures()[0]
     post = b"POST /api/search?q=dog HTTP/1.1\r\n" + head + b"Content-Length: %d\r\n\r\n" % len(picture) + picture
     chunked = (
-        b"POST /api/search HTTP/1.1\r\n" + head + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
-        b"GET / HTTP/1.1\r\n" + head + b"\r\n"
+        b"POST /api/search HTTP/1.1\r\n"
+        + head
+        + b"Transfer-Encoding: chunked\r\n\r\n"
+        + b"%x\r\n" % len(picture)
+        + picture
+        + b"\r\n0\r\n\r\nGET / HTTP/1.1\r\n"
+        + head
+        + b"\r\n"
     )
     return [*gets, post, chunked]
 
 
 def graphs() -> list[bytes]:
-    """The graphs of the shipped weights, which are small: their numbers lie elsewhere."""
+    """Graphs of the shipped weights: the two smallest, and the smallest whose numbers lie in another file."""
     from seesay.catalogue.weights import PACKAGED
+    from seesay.runtime.graph_file import read_graph_file
 
-    found = sorted((path for path in PACKAGED.glob("*/*.onnx")), key=lambda path: path.stat().st_size)
-    return [path.read_bytes() for path in found[:2]]
+    found = sorted(PACKAGED.glob("*/*.onnx"), key=lambda path: path.stat().st_size)
+    stored = next(path for path in found if any(each.location for each in read_graph_file(path).stored.values()))
+    return [path.read_bytes() for path in (*found[:2], stored)]
+
+
+def networks() -> list[bytes]:
+    """A TFLite file of three layers, one of each kind."""
+    return [zlib.decompress(base64.b85decode(_NETWORK))]
+
+
+def word_vectors() -> list[bytes]:
+    """In all layouts that are read."""
+    text = b"dog 0.5 -1\ncat 1e-3 2\nlos angeles 1 2\n"
+    binary = b"2 2\n" + b"".join(word + b" " + np.ones(2, "<f4").tobytes() + b"\n" for word in (b"dog", b"cat"))
+    return [text, b"3 2\n" + text, binary, gzip.compress(text, mtime=0), gzip.compress(binary, mtime=0)]
+
+
+def matrices() -> list[bytes]:
+    """The files of a library's matrix, as they are and as codes: what names them, then themselves."""
+    from seesay.library.stores.codes import Scheme
+    from seesay.library.stores.matrix import write_matrix
+
+    made, rows = [], np.random.default_rng(0).normal(size=(6, 8)).astype(np.float32)
+    for scheme in (None, Scheme.fit(rows)):
+        with tempfile.TemporaryDirectory() as folder:
+            write_matrix(Path(folder), "epoch", 6, 8, [(np.arange(1, 7), rows)], scheme)
+            about = json.loads(Path(folder, "matrix.json").read_text())
+            kinds = [kind for kind in MATRIX_FILES if kind in about]
+            files = [Path(folder, about[kind]).read_bytes() for kind in kinds]
+            made.append(BETWEEN.join([json.dumps(about | {kind: kind for kind in kinds}).encode(), *files]))
+    return made
+
+
+MATRIX_FILES = ("ids", "rows", "codes", "sums", "scheme")
+
+
+def features() -> list[bytes]:
+    """A shard of kept features: its index, and its rows."""
+    rows = np.arange(6, dtype=np.float16).reshape(2, 3)
+    index = {"keys": ["a", "b"], "crc32": [zlib.crc32(row.tobytes()) for row in rows]}
+    file = BytesIO()
+    np.save(file, rows, allow_pickle=False)
+    return [json.dumps(index).encode() + BETWEEN + file.getvalue()]
 
 
 def tower() -> list[bytes]:
@@ -138,6 +192,11 @@ CONFIG = json.dumps({
 VOCABULARY = json.dumps(
     {"format": "seesay-vocabulary-1", "min_count": 1, "n_sentences": 2, "n_unknown": 0, "words": {"a": 2, "dog": 1}}
 ).encode()
+PHRASES = json.dumps([[3, ["NP", "a", "dog"]], [1, ["NP", ["NP", "a", "man"], ["PP", "in", "a", "hat"]]]]).encode()
+ENSEMBLE = json.dumps({
+    "format": 1, "name": "a", "family": "ensemble", "config": {"chosen_on": "dev"},
+    "members": [{"name": "a", "weight": 1.0, "mean": 0.5, "deviation": 2.0, "of_images": 0.5, "of_texts": 0.25}] * 2,
+}).encode()  # fmt: skip
 PATTERNS = (b"*.tif\n!cover.tif\n/a/**/b\n[a-z]?.png\n", b"*a" * 30 + b"b\n", b"**/" * 50 + b"x\n")
 _FINGERPRINT = '{"model": "a", "weights": "b", "features": "c", "dim": 4}'
 VALUES = (
@@ -154,3 +213,12 @@ def rows() -> list[bytes]:
         written = value if isinstance(value, bytes) else str(value).encode()
         found.append(bytes([2 * place + isinstance(value, bytes)]) + written)
     return found
+
+
+_NETWORK = (
+    "c-oCqyGjE=6utY*E-tbxTUZ3Kun@5bYLOzKg;=Gqunc~IrKP2aUm&S0`~nd_!DoEL=Ra6m3T8YrbCL|Pa4(#ly{~iU-kGV3$o6J?MT|^KDWT+&;X"
+    "i>U5&&9T0G5Cna0FupbbXOe4?2(m7w}<`Ip*yG9iVMEGB9ch$u6j6<L1FrB5{NKCAqbI&$GTR?CZd{QcBWTVu=7v7lW&2|3TM+-#1k(x0VRd{@#y"
+    "LjPqyM*A8qA?px=bLC=}*+1NF%BT2Yw`|Loe$f{|boaf+JCEpOq;D282yS%!-Nx%}KO2SyTmw@^)_`-=^7GY~Tz3f9T8Sk^EhA)4`?dc17td};)e"
+    "F$5}*?&M-u0nFNj?cKDziR!0z2DyT?jIhX`p++~Z|@(%DTMrv=P>N?gy-$fVHviT6LX-d&tY;F_D$q6WwJB#CU|aXgY{0qzvb|I&Wth>p*iinuey"
+    "(TG>_Qi#?I{Rod}Ko3$oN>1^"
+)

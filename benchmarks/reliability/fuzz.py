@@ -3,7 +3,9 @@
 Each target (`benchmarks.reliability.targets`) has a corpus of files that are right; a case is one of them, changed. A
 `SeesayError` is an answer; any other exception is a finding, a case of more than ten seconds of a core or a minute in
 all is a hang, and the end of the process is a crash. `atheris` looks for changes that reach code which no case has
-reached (`--changes guided`); without it changes are drawn at random.
+reached (`--changes guided`, `benchmarks.reliability.guided`); without it changes are drawn at random. The record tells
+how many cases were read without an error, and how many places of the code were reached: a search that is refused at the
+first check shows nothing.
 
 Records accumulate: `--minutes 5` adds five minutes of a core to each target, with the seed that was next. `--again`
 tries once more what was found.
@@ -12,6 +14,8 @@ tries once more what was found.
 import json
 import os
 import random
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,7 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.recording import parse_arguments, record
-from benchmarks.reliability.targets import TARGETS, Read, close, in_memory
+from benchmarks.reliability import served
+from benchmarks.reliability.changes import change
+from benchmarks.reliability.in_memory import in_memory
+from benchmarks.reliability.targets import TARGETS, Read
 from seesay.errors import SeesayError
 
 SECONDS = 10.0  # of a core: on a machine that others use as well, a clock says little
@@ -43,155 +50,118 @@ def attempt(read: Read, content: bytes, folder: Path) -> str:
         raise
     except BaseException as error:  # a panic of code in Rust is no Exception
         return f"{type(error).__name__}: {error}"[:200]
-    is_slow = time.process_time() - busy > SECONDS or time.monotonic() - start > PATIENCE
+    is_slow = time.process_time() - busy > SECONDS or (start > _paused and time.monotonic() - start > PATIENCE)
     return "slow" if is_slow else ""
 
 
-def draw(data: Any, corpus: list[bytes]) -> bytes:
-    """A file of the corpus, changed as hypothesis chooses."""
-    from hypothesis import strategies as st
-
-    return change(corpus, random.Random(data.draw(st.integers(0, 2**32 - 1))))
+_paused = 0.0  # when this process last went on after it had been stopped: what it was doing then took no time itself
 
 
-def change(corpus: list[bytes], dice: random.Random) -> bytes:
-    """A file of a corpus with a few changes."""
-    content = bytearray(dice.choice(corpus))
-    for _ in range(dice.randint(0, 6)):
-        at = dice.randrange(len(content) + 1)
-        kind = dice.randrange(7)
-        if kind == 0 and content:
-            content[min(at, len(content) - 1)] = dice.randrange(256)
-        elif kind == 1:
-            del content[at:]
-        elif kind == 2:
-            del content[at : at + dice.randint(1, 20)]
-        elif kind == 3:
-            content[at:at] = dice.choice(_SPICES)
-        elif kind == 4:
-            content[at:at] = dice.randbytes(dice.randint(1, 30))
-        elif kind == 5:
-            content += dice.choice(corpus)
-        else:
-            content[at:at] = content[at : at + 50] * dice.randint(1, 40)
-    return bytes(content)
+def note_pauses() -> None:
+    """Count as no case's time what goes by while this process is stopped to leave others the machine."""
 
+    def go_on(*_: object) -> None:
+        global _paused
+        _paused = time.monotonic()
 
-_SPICES = (
-    b"\0", b"\xff\xfe", b"[" * 3000, b'{"a":' * 3000, b"9" * 5000, b"-1", b"1e999", b"NaN", b"null", b"true", b'""',
-    b"\n\n", b"\r", "\u202e".encode(), b"\x1b[31m", b"../../", b"**/", b"*" * 200, b"\xff" * 8, b"\x7f\xff\xff\xff",
-    b'"\\ud800"', b"&a;", b"<!DOCTYPE a [<!ENTITY b 'c'>]>", b"%00", b"Transfer-Encoding: chunked\r\n",
-    b"9" * 400, b"0x" + b"f" * 5000, b"\xee\x80\x80" b"5" b"\xee\x80\x80", b"Infinity", b"[]", b"{}", b"1" + b"0" * 30,
-    b"Content-Length: 99999999999\r\n", b"Expect: 100-continue\r\n", b"Upgrade: websocket\r\n", b"Host: evil\r\n",
-)  # fmt: skip
+    signal.signal(signal.SIGCONT, go_on)
 
 
 class Slice:
     """Some minutes of a core with one target, and what they have found."""
 
-    def __init__(self, target: str, seconds: float, place: Path) -> None:
-        self.read, self.place = TARGETS[target].read, place
+    def __init__(self, target: str, seconds: float, place: Path, kept: Path | None = None) -> None:
+        self.read, self.place, self.kept = TARGETS[target].read, place, kept
         self.folder = tempfile.TemporaryDirectory(prefix="seesay-fuzz-", dir=in_memory())
         for content in TARGETS[target].corpus:  # what is loaded once is no matter of the first case
             self.read(content, Path(self.folder.name))
-        self.n_cases, self.findings = 0, list[dict[str, str]]()
+        self.n_cases, self.n_read, self.findings = 0, 0, dict[str, dict[str, Any]]()
         self.start, self.busy, self.seconds = time.monotonic(), time.process_time(), seconds
 
     def try_one(self, content: bytes) -> None:
         self.n_cases += 1
-        if fault := attempt(self.read, content, Path(self.folder.name)):
-            self.findings.append({"fault": fault, "content": content[:2000].hex()})
+        if fault := attempt(self._read, content, Path(self.folder.name)):
+            if fault not in self.findings and self.kept is not None:
+                self.kept.mkdir(parents=True, exist_ok=True)
+                (self.kept / f"found-{self.n_cases}").write_bytes(content)
+            found = self.findings.setdefault(fault, {"fault": fault, "cases": 0, "content": content[:2000].hex()})
+            found["cases"] += 1
         if time.process_time() - self.busy > self.seconds:
             self.end()
+
+    def _read(self, content: bytes, folder: Path) -> None:
+        self.read(content, folder)
+        self.n_read += 1
 
     def end(self) -> None:
         """Write what was found, and end the process: atheris has no other end."""
         seconds, cpu = round(time.monotonic() - self.start, 1), round(time.process_time() - self.busy, 1)
-        found = {"cases": self.n_cases, "seconds": seconds, "cpu_seconds": cpu, "findings": self.findings}
-        self.place.write_text(json.dumps(found))
+        found = {"cases": self.n_cases, "read": self.n_read, "seconds": seconds, "cpu_seconds": cpu}
+        self.place.write_text(json.dumps({**found, "findings": [*self.findings.values()]}))
         self.folder.cleanup()
-        close()
+        served.close()
         os._exit(0)
 
 
-def run_slice(target: str, seed: int, seconds: float, place: Path, corpus: Path | None) -> None:
-    """Fuzz in this process until its end."""
+def run_slice(target: str, seed: int, seconds: float, place: Path) -> None:
+    """Change files at random in this process until its end."""
     warnings.simplefilter("ignore")  # Pillow warns of every tag that it cannot read
+    note_pauses()
     files = TARGETS[target].corpus
-    if corpus is None:
-        dice, work = random.Random(f"{seed} {target}"), Slice(target, seconds, place)
-        while True:
-            work.try_one(change(files, dice))
-    import atheris
-
-    corpus.mkdir(parents=True, exist_ok=True)
-    for number, content in enumerate(files):
-        (corpus / f"right-{number}").write_bytes(content)
-    words = corpus.with_name(f"{target}.words")
-    words.write_text("".join('"' + "".join(f"\\x{byte:02x}" for byte in spice[:64]) + '"\n' for spice in _SPICES))
-    with atheris.instrument_imports(include=["seesay", "pathspec"]):
-        for module in _READERS:
-            __import__(module)
-    work = Slice(target, seconds, place)
-    options = [
-        f"-seed={seed + 1}",
-        f"-dict={words}",
-        "-timeout=60",
-        "-rss_limit_mb=4096",
-        "-max_len=20000",
-        "-verbosity=0",
-    ]
-    atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={corpus}/../{target}-", str(corpus)], work.try_one)
-    atheris.Fuzz()
-
-
-_READERS = (
-    "seesay.data", "seesay.images.io", "seesay.images.wholeness", "seesay.library.indexing.metadata",
-    "seesay.library.indexing.ignoring", "seesay.library.indexing.gitignore", "seesay.runtime.tensors",
-    "seesay.runtime.graph_file", "seesay.runtime.folder", "seesay.training.recipe", "seesay.text.vocabulary",
-    "seesay.library.stores.sqlite", "seesay.web.server", "seesay.web.app", "seesay.settings.calibration",
-    "seesay.data.judgements", "seesay.towers.looking", "seesay.text.pieces", "seesay.text.typed.queries",
-    "seesay.library.zero_shot", "seesay.library.stores.filters",
-)  # fmt: skip
+    dice, work = random.Random(f"{seed} {target}"), Slice(target, seconds, place)
+    while True:
+        work.try_one(change(files, dice))
 
 
 def add_slice(found: dict[str, Any], target: str, arguments: Namespace) -> None:
     """Fuzz a target in a process of its own, and add what it met to what is known."""
-    known = found.setdefault(target, {"cases": 0, "crashes": 0, "hangs": 0, "seconds": 0.0, "findings": [], "runs": []})
+    nothing = {"cases": 0, "read": 0, "crashes": 0, "hangs": 0, "seconds": 0.0, "cpu_seconds": 0.0}
+    known = found.setdefault(target, {**nothing, "findings": [], "runs": []})
     seed = arguments.seed + len(known["runs"])
-    guided = arguments.changes == "guided"
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "found.json")
-        line = [sys.executable, "-m", "benchmarks.reliability.fuzz", "--slice", target, "--seed", str(seed)]
-        line += ["--minutes", str(arguments.minutes), "-o", str(place)]
-        line += ["--corpus", str((arguments.corpus / target).absolute())] if guided else []
+        line = ["--slice", target, "--seed", str(seed), "--minutes", str(arguments.minutes), "-o", str(place)]
+        module = "fuzz"
+        if arguments.changes == "guided":
+            module = "guided"
+            line += ["--corpus", str(arguments.corpus.absolute())]
+        line = [sys.executable, "-m", f"benchmarks.reliability.{module}", *line]
         ended = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
         if place.exists():
             made = json.loads(place.read_text())
         else:  # the process itself has ended: a crash of native code, a hang, or too much memory
             fault = f"the process ended with {ended.returncode}: {ended.stderr[-300:]}"
-            made = {"cases": 0, "seconds": 0.0, "cpu_seconds": 0.0, "findings": [{"fault": fault, "content": ""}]}
-    hangs = sum(finding["fault"] == "slow" for finding in made["findings"])
-    known["cases"] += made["cases"]
-    known["hangs"] += hangs
-    known["crashes"] += len(made["findings"]) - hangs
-    known["seconds"] = round(known["seconds"] + made["seconds"], 1)
+            made = dict.fromkeys(("cases", "read", "seconds", "cpu_seconds"), 0)
+            made["findings"] = [{"fault": fault, "cases": 1, "content": ""}]
+    for finding in made["findings"]:
+        known["hangs" if finding["fault"] == "slow" else "crashes"] += finding["cases"]
+    for key in ("cases", "read", "seconds", "cpu_seconds"):
+        known[key] = round(known[key] + made[key], 1)
     known["findings"] = [*known["findings"], *made["findings"]][:_WORST]
     date = datetime.now(UTC).isoformat(timespec="seconds")
-    numbers = {key: made[key] for key in ("cases", "seconds", "cpu_seconds")}
-    known["runs"].append({"date": date, "seed": seed, "changes": arguments.changes, **numbers})
-    print(
-        target,
-        made["cases"],
-        "cases",
-        made["seconds"],
-        "s",
-        [each["fault"] for each in made["findings"][:3]],
-        flush=True,
-    )
+    numbers = {key: made[key] for key in ("cases", "read", "seconds", "cpu_seconds")}
+    known["runs"].append({"date": date, "seed": seed, "changes": arguments.changes, **numbers, **reach(ended.stderr)})
+    print(target, known["runs"][-1], [each["fault"] for each in made["findings"][:3]], flush=True)
 
 
-def main() -> None:
+def reach(told: str) -> dict[str, list[int]]:
+    """What libFuzzer tells of the code that cases have reached: places and kept cases, at first and in the end.
+
+    Example:
+        >>> reach("#2 INITED cov: 30 ft: 31 corp: 2/9b\\n#99 NEW cov: 45 ft: 60 corp: 7/80b\\n")
+        {'places': [30, 45], 'kept': [2, 7]}
+    """
+    found = [(int(places), int(kept)) for places, kept in _REACH.findall(told)]
+    if not found:
+        return {}
+    places, kept = zip(found[0], found[-1], strict=True)
+    return {"places": [*places], "kept": [*kept]}
+
+
+_REACH = re.compile(r"cov: (\d+) ft: \d+ corp: (\d+)")
+
+
+def read_arguments() -> Namespace:
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=30, help="of a core, for each target")
     parser.add_argument("--only", action="append", choices=[*TARGETS], help="these targets")
@@ -209,10 +179,13 @@ def main() -> None:
         help="try again what was found here, and set it aside",
     )
     parser.add_argument("--slice", choices=[*TARGETS], help="this target, in this process")
-    arguments = parse_arguments(parser, "fuzz")
+    return parse_arguments(parser, "fuzz")
+
+
+def main() -> None:
+    arguments = read_arguments()
     if arguments.slice:
-        corpus = arguments.corpus if "--corpus" in sys.argv else None
-        run_slice(arguments.slice, arguments.seed, 60 * arguments.minutes, arguments.output, corpus)
+        run_slice(arguments.slice, arguments.seed, 60 * arguments.minutes, arguments.output)
     known = json.loads(arguments.output.read_text()) if arguments.output.exists() else {}
     found, mended = known.get("targets", {}), known.get("mended", [])
     for target in arguments.mended or ():
@@ -235,7 +208,7 @@ def require_answers(target: str, known: dict[str, Any]) -> None:
             if fault := attempt(read, content, Path(folder)):
                 raise SystemExit(f"{target}: {fault}")
             print(target, len(content), "bytes", round(time.process_time() - busy, 2), "s of a core", flush=True)
-    close()
+    served.close()
 
 
 def set_aside(target: str, known: dict[str, Any]) -> dict[str, Any]:
@@ -248,7 +221,7 @@ def set_aside(target: str, known: dict[str, Any]) -> dict[str, Any]:
 
 
 def _record(arguments: Namespace, found: dict[str, Any], mended: list[dict[str, Any]]) -> None:
-    totals = {key: sum(each[key] for each in found.values()) for key in ("cases", "crashes", "hangs")}
+    totals = {key: sum(each[key] for each in found.values()) for key in ("cases", "read", "crashes", "hangs")}
     record(arguments, ("pillow", "pathspec"), **totals, targets=found, mended=mended)
 
 

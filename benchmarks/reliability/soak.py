@@ -3,6 +3,8 @@
 The clients keep to a rate, so that the hour is one of use and not of load. The record has the errors, the latencies of
 each kind of request, and the slope of the server's memory with its standard error, from the first third on. Memory at
 rest is the least in each fifteenth of the time: what is left when a request or a photo has been answered for.
+Where all of it is stopped for a while, to leave others the machine, that time does not count, nor do the requests that
+were under way.
 
 `--arrivals 0 -o soak_still.json`: requests alone. `--clients 0 -o soak_arrivals.json`: new photos alone.
 """
@@ -28,6 +30,7 @@ from urllib.parse import urlsplit
 
 from benchmarks.recording import parse_arguments, record
 from benchmarks.reliability.faults import finish
+from benchmarks.reliability.pauses import Pauses
 from benchmarks.reliability.scenarios import make_photos
 
 QUERIES = ("a dog in the snow", "red car", "people at a table", "noise", "a boat on a lake", "night")
@@ -38,15 +41,16 @@ KINDS = {"search": 8, "regions": 1, "thumbnail": 8, "picture": 2, "latest": 4, "
 class Clients:
     """Visitors who come at a rate, and what they have met."""
 
-    def __init__(self, address: str, photo: bytes, n_photos: int, pause: float) -> None:
+    def __init__(self, address: str, photo: bytes, n_photos: int, pause: float, pauses: Pauses) -> None:
         self.address, self.photo, self.n_photos, self.pause = address.rstrip("/"), photo, n_photos, pause
+        self.pauses, self.n_paused, self.is_over = pauses, 0, threading.Event()
         self.took: dict[str, list[float]] = defaultdict(list)
         self.errors: list[str] = []
 
-    def visit(self, until: float, seed: int) -> None:
+    def visit(self, seed: int) -> None:
         """One visitor, who goes on until the end."""
         dice = random.Random(seed)
-        while time.monotonic() < until:
+        while not self.is_over.is_set():
             kind = dice.choices([*KINDS], [*KINDS.values()])[0]
             number, query = dice.randint(1, self.n_photos), dice.choice(QUERIES).replace(" ", "+")
             target = {
@@ -54,15 +58,22 @@ class Clients:
                 "thumbnail": f"/api/photos/{number}/thumbnail", "picture": f"/api/photos/{number}/picture?side=640",
                 "status": "/api/status",
             }.get(kind, "/api/search")  # fmt: skip
-            start = time.monotonic()
+            start, n_pauses = time.monotonic(), self.pauses.n
+            error = ""
             try:
                 if kind == "leave":
                     self._leave()
                 else:
                     ask(self.address, target, self.photo if kind == "upload" else None)
+            except Exception as met:
+                error = f"{kind}: {type(met).__name__} {met}"[:120]
+                time.sleep(1)  # until a pause, if that was it, is counted
+            if self.pauses.n > n_pauses:  # the server and its clients stood still, and their clocks went on
+                self.n_paused += 1
+            elif error:
+                self.errors.append(error)
+            else:
                 self.took[kind].append(time.monotonic() - start)
-            except Exception as error:
-                self.errors.append(f"{kind}: {type(error).__name__} {error}"[:120])
             time.sleep(dice.uniform(0, 2 * self.pause))
 
     def _leave(self) -> None:
@@ -155,22 +166,26 @@ def main() -> None:
         before = json.loads(ask(address, "/api/status"))
         ask(address, "/api/search?q=warm")
         start, busy = time.monotonic(), cpu_seconds(server.pid)
-        until = start + 60 * arguments.minutes
+        pauses = Pauses()
         photo = next(path for path in sorted(photos.rglob("*.jpg")) if path.stat().st_size > 1000).read_bytes()
-        clients = Clients(address, photo, before["photos"], arguments.clients / arguments.rate)
-        visitors = [threading.Thread(target=clients.visit, args=(until, seed)) for seed in range(arguments.clients)]
+        clients = Clients(address, photo, before["photos"], arguments.clients / arguments.rate, pauses)
+        visitors = [threading.Thread(target=clients.visit, args=(seed,)) for seed in range(arguments.clients)]
         for visitor in visitors:
             visitor.start()
         waiting = sorted(more.iterdir())
-        while time.monotonic() < until:
-            time.sleep(min(5.0, 60 * arguments.minutes / 20))
-            passed = (time.monotonic() - start) / 60
+        passed = 0.0
+        while passed < arguments.minutes:
+            for _ in range(10):
+                time.sleep(min(0.5, 60 * arguments.minutes / 200))
+                pauses.tick()
+            passed = (time.monotonic() - start - pauses.seconds) / 60
             while waiting and passed * arguments.arrivals > len(list(arriving.iterdir())):
                 shutil.move(waiting.pop(0), arriving)
             held, without_files = memory(server.pid)
             points.append((passed, held))
             own.append((passed, without_files))
             loads.append(os.getloadavg()[0])
+        clients.is_over.set()
         for visitor in visitors:
             visitor.join()
         after = json.loads(ask(address, "/api/status"))
@@ -182,6 +197,7 @@ def main() -> None:
         arguments, ("fastapi", "uvicorn", "onnxruntime"), minutes=arguments.minutes, n_photos=before["photos"],
         n_clients=arguments.clients, rate=arguments.rate, n_indexed_meanwhile=after["photos"] - before["photos"],
         n_requests=sum(map(len, took.values())) + len(errors), n_errors=len(errors), errors=errors[:20],
+        n_pauses=pauses.n, minutes_paused=round(pauses.seconds / 60, 1), n_requests_over_a_pause=clients.n_paused,
         all_requests=summarise({"all": [second for values in took.values() for second in values]}).get("all"),
         latencies=summarise(took), tracebacks=told.count("Traceback"),
         server_cpu_share=round(busy / (60 * arguments.minutes), 3),

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.reliability import attacked
-from benchmarks.reliability.attacked import Attacks, steering
+from benchmarks.reliability.attacked import Attacks, is_computing, steering
 from benchmarks.reliability.lines import Case
 from seesay.cli import main
 
@@ -77,6 +78,25 @@ def test_memory_is_measured(attacks: Attacks, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(main, "run", lambda arguments: None)
     monkeypatch.setattr(attacked, "MEMORY", 2**20)
     assert attacks.run(Case("doctor", "x", ("doctor",))).fault.startswith("memory: ")
+
+
+def test_what_computes_is_told_from_what_waits() -> None:
+    """The clock ends only what waits: on a loaded machine a command that computes may be given no time for a minute."""
+    for program, expected in (("while True: pass", True), ("import sys; sys.stdin.read()", False)):
+        started = subprocess.Popen(
+            [sys.executable, "-c", f"print(1, flush=True)\n{program}"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        assert started.stdout is not None
+        started.stdout.readline()
+        found = [is_computing(started.pid)]
+        for _ in range(200):  # it has said that it begins to, and not yet begun
+            found.append(is_computing(started.pid))
+            if found[-1] is expected:
+                break
+        started.kill()
+        started.communicate()
+        assert found[-1] is expected
 
 
 def test_what_was_changed_is_put_back(attacks: Attacks, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,6 +96,23 @@ def test_a_phrase_of_the_bank_is_what_it_was_within_its_sentence(model: HMLSTM, 
         np.testing.assert_allclose(bank.vectors[bank.texts.index(text)], vector.detach(), atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        '[[1e400, ["NP", "a"]]]',
+        '[[0, ["NP", "a"]]]',
+        '[["2", ["NP", "a"]]]',
+        '[[2, ["NP"]]]',
+        '[[2, ["NP", "\\ud800"]]]',
+        "5",
+    ],
+)
+def test_what_is_no_list_of_phrases_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / PHRASES).write_text(content)
+    with pytest.raises(SeesayError, match="holds no phrases"):
+        read_phrases(tmp_path / PHRASES)
+
+
 def test_a_bank_needs_phrases(model: HMLSTM) -> None:
     with pytest.raises(SeesayError, match="no phrases to describe regions with"):
         build_bank(TorchModel(model), [])

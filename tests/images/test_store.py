@@ -48,7 +48,15 @@ def test_a_damaged_row_is_missing_and_its_neighbours_are_not(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "damage", ["truncated array", "empty array", "index is no JSON", "index of another length", "array gone"]
+    "damage",
+    [
+        "truncated array",
+        "empty array",
+        "index is no JSON",
+        "index of another length",
+        "keys of another kind",
+        "array gone",
+    ],
 )
 def test_a_damaged_shard_counts_as_absent(tmp_path: Path, damage: str) -> None:
     RowStore(tmp_path).write(["a", "b"], _rows(1, 2))
@@ -61,6 +69,8 @@ def test_a_damaged_shard_counts_as_absent(tmp_path: Path, damage: str) -> None:
         index.write_text("{")
     elif damage == "index of another length":
         index.write_text(json.dumps({"keys": ["a"], "crc32": [0]}))
+    elif damage == "keys of another kind":
+        index.write_text(json.dumps({"keys": [["a"], {"b": 1}], "crc32": [0, 0]}))
     else:
         array.unlink()
     assert RowStore(tmp_path).missing(["a", "b"]) == ["a", "b"]

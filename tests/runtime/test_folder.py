@@ -113,6 +113,19 @@ def test_a_link_out_of_the_folder_is_refused(copied: Path, tmp_path: Path) -> No
     refused(copied, "link out of its folder")
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [{"shape": [[2], 2_000_000_000]}, {"shape": [2.0, 2]}, {"shape": [-2, -2]}, {"shape": [2**62] * 3_000_000},
+     {"shape": {"2": 2}}, {"data_offsets": [0.0, 16.0]}, {"data_offsets": [True, 17]}, {"data_offsets": [-16, 0]}],
+    ids=lambda entry: str(entry)[:30],
+)  # fmt: skip
+def test_a_tensor_without_a_shape_or_a_place_is_refused(entry: dict[str, Any], tmp_path: Path) -> None:
+    header = json.dumps({"a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16], **entry}}).encode()
+    (tmp_path / WEIGHTS).write_bytes(len(header).to_bytes(8, "little") + header + bytes(32))
+    with pytest.raises(SeesayError, match="are damaged or truncated"):
+        read_places(tmp_path / WEIGHTS)
+
+
 def test_truncated_weights_are_refused_before_they_are_read(copied: Path) -> None:
     path = copied / WEIGHTS
     path.write_bytes(path.read_bytes()[:-1000])

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +113,17 @@ def test_a_cache_that_cannot_be_written_costs_time_alone(cache: Path) -> None:
     cache.write_text("no folder")
     assert np.isfinite(Model("vse").encode_texts(SENTENCES)).all()
     assert cache.read_text() == "no folder"
+
+
+def test_what_a_killed_process_has_left_goes_with_the_next(cache: Path) -> None:
+    program = (
+        "import os\nfrom seesay.runtime import kept\nfrom seesay.runtime.matching import Model\n"
+        "kept.digest_file = lambda *_: os._exit(9)\nModel('vse').encode_texts(['a dog'])\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9
+    assert [path.suffix for path in cache.iterdir()] == [".partial"]
+    Model("vse").encode_texts(SENTENCES)
+    assert [path.suffix for path in cache.iterdir()] == [""]
 
 
 def test_other_weights_are_another_graph(cache: Path, copied: Path) -> None:

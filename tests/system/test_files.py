@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from seesay.system.files import cache_dir, library_dir, replace_atomically
+from seesay.errors import SeesayError
+from seesay.system.files import cache_dir, library_dir, prepare_folder, replace_atomically
 
 
 @pytest.fixture
@@ -90,3 +91,28 @@ def test_what_a_killed_writer_has_left_goes_with_the_next_start(tmp_path: Path) 
         temporary.write_text("two")
     assert (tmp_path / "file[1].json").read_text() == "two"
     assert len(list(tmp_path.glob(".other*"))) == 1
+
+
+def test_a_folder_that_a_killed_writer_was_filling_goes_with_the_next_start(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom seesay.system.files import prepare_folder\n"
+        "with prepare_folder(Path(sys.argv[1])) as scratch:\n"
+        "    (scratch / 'half').write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    for name in ("model", "other"):
+        assert subprocess.run([sys.executable, "-c", program, tmp_path / name], check=False).returncode == -9
+    with prepare_folder(tmp_path / "model") as scratch:
+        assert [*tmp_path.glob(".model*")] == [scratch]
+        assert not list(scratch.iterdir())
+        with prepare_folder(tmp_path / "model") as another:  # two who write at once keep their own
+            assert scratch.exists()
+            assert another != scratch
+        assert not another.exists()
+    assert not list(tmp_path.glob(".model*"))
+    assert len(list(tmp_path.glob(".other*"))) == 1
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SeesayError, match="cannot write"), prepare_folder(tmp_path / "file" / "model"):
+        pass

@@ -80,6 +80,11 @@ def test_a_word_may_hold_spaces_and_a_second_vector_of_a_word_is_ignored(tmp_pat
         pytest.param(b"", "holds no word vectors", id="empty"),
         pytest.param(b"0 5\n", "holds no word vectors", id="no words"),
         pytest.param(gzip.compress(TEXT)[:-12], "cannot read word vectors", id="gzip cut off"),
+        pytest.param(gzip.compress(TEXT)[:10] + b"\xff" * 9, "cannot read word vectors", id="gzip of rubbish"),
+        pytest.param(gzip.compress(b"dog" + bytes(1 << 22)), "line 1: it does not end", id="gzip of an endless line"),
+        pytest.param(b"9" * 5000 + b" 5\n" + TEXT, "line 1: it announces what no file holds", id="too many digits"),
+        pytest.param(b"1 999999999999\ndog 1", "line 1: it announces what no file holds", id="endless vectors"),
+        pytest.param(b"1 0\ndog\n", "line 1: it announces what no file holds", id="vectors of nothing"),
     ],
 )
 def test_a_malformed_file_is_refused_with_the_place(tmp_path: Path, cache: Path, data: bytes, message: str) -> None:

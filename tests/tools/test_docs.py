@@ -36,6 +36,16 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
+def test_every_kind_of_fault_has_the_tests_that_are_named() -> None:
+    rows = re.findall(r"^\| \d+ \| .* \|$", (ROOT / "SECURITY.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) == 40
+    for row in rows:
+        named = re.findall(r"`([\w/]+\.py)::(\w+)`", row)
+        assert named, row
+        for file, name in named:
+            assert re.search(rf"^def {name}\(", (ROOT / "tests" / file).read_text(encoding="utf-8"), re.MULTILINE), row
+
+
 def test_every_key_of_a_recipe_is_in_the_docs() -> None:
     page = (ROOT / "docs/how-to/own-captions.md").read_text(encoding="utf-8")
     table = page.split("| section | keys |")[1].split("\n\n")[0]

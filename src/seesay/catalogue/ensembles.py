@@ -181,11 +181,12 @@ def read_ensemble(name: Path | str) -> Ensemble:
     except (ValueError, RecursionError) as error:
         raise SeesayError(f"{file} describes no ensemble: {error}", allowed=_ALLOWED) from error
     members = table.get("members") if isinstance(table, dict) else None
-    if not isinstance(members, list) or not members:
+    config = table.get("config", table) if isinstance(table, dict) else None
+    if not isinstance(members, list) or not members or not isinstance(config, dict):
         raise SeesayError(f"{file} describes no ensemble", allowed=_ALLOWED)
     ensemble = Ensemble(
         tuple(read_table(Member, member, f"{file} describes no ensemble") for member in members),
-        str(table.get("config", table).get("chosen_on", "")),
+        str(config.get("chosen_on", "")),
     )
     if "tuned" in table:
         check_digests(Weights(path, table), "members")

@@ -1,7 +1,6 @@
 """From a published folder to weights of our own, with their graphs: what `seesay models add` does."""
 
 import math
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from seesay.images.features import FeatureSpec
 from seesay.images.tower import VISION, build_tower, check_tensors, check_view, fill
 from seesay.models.pretrained import save
 from seesay.models.tower import Tower, TowerConfig
+from seesay.system.files import prepare_folder
 from seesay.text.pieces import Pieces
 from seesay.towers.looking import Candidate
 from seesay.towers.text import TextTower
@@ -60,8 +60,8 @@ def add_towers(candidate: Candidate, target: Path, *, precision: str, tell: Call
     assert model.text is not None
     fill(model.text, published, towers, _TEXT)
     model.eval().requires_grad_(False)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
-        folder = Path(scratch) / target.name
+    with prepare_folder(target) as scratch:
+        folder = scratch / target.name
         folder.mkdir()
         save(folder, model, {"name": target.name, "temperature": 1 / scale, "added": {"from": published.folder.name}})
         tell("writing graphs and comparing them with torch")
@@ -80,8 +80,8 @@ def add_eye(candidate: Candidate, target: Path, *, precision: str, tell: Callabl
     tell(f"reading {published.folder}")
     backbone = build_tower(published, candidate.towers, candidate.view)
     spec = FeatureSpec("tower", weights=str(published.folder))
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
-        folder = Path(scratch) / target.name
+    with prepare_folder(target) as scratch:
+        folder = scratch / target.name
         tell("writing its graph and comparing it with torch")
         export_network(spec, backbone, folder, sorted(SAMPLES.glob("*.jpg")), precision)
         folder.rename(target)

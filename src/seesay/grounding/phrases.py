@@ -122,7 +122,7 @@ def read_phrases(path: Path) -> list[Phrase]:
     """
     try:
         rows = parse_json(read_regular(path, SETTINGS))
-        return [Phrase(Tree.from_json(json.dumps(tree)), int(count)) for count, tree in rows]
+        return [_read_phrase(count, tree) for count, tree in rows]
     except OSError as error:
         raise SeesayError(
             f"{path.parent.name} has no phrases to describe regions with: {error.strerror or error}",
@@ -130,6 +130,13 @@ def read_phrases(path: Path) -> list[Phrase]:
         ) from error
     except (ValueError, TypeError, SeesayError) as error:
         raise SeesayError(f"{path} holds no phrases: {error}", hint="train the weights again") from error
+
+
+def _read_phrase(count: object, tree: object) -> Phrase:
+    phrase = Phrase(Tree.from_json(json.dumps(tree)), count if type(count) is int else 0)
+    if phrase.count < 1 or not phrase.text.encode():  # what is no Unicode cannot be encoded, and is a ValueError
+        raise ValueError(f"{str(phrase.tree)[:60]!r}, {str(count)[:20]} times, is no phrase that people have written")
+    return phrase
 
 
 def build_bank(model: Answering, phrases: Sequence[Phrase], *, batch: int = 256) -> PhraseBank:

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
 from seesay.system import remote
+from seesay.system.arrays import load_array
 from seesay.system.files import replace_atomically
-from seesay.system.reading import parse_json, read_text, require_regular
+from seesay.system.reading import parse_json, read_text
 
 Array = NDArray[np.float16]
 _HELD = 1024  # rows that a store holds where it cannot write them
@@ -68,12 +69,12 @@ class RowStore:
     def _open_shard(self, index: Path) -> None:
         try:
             entries = parse_json(read_text(index))
-            require_regular(index.with_suffix(".npy"))
-            rows = np.load(index.with_suffix(".npy"), mmap_mode="r", allow_pickle=False)
+            rows = load_array(index.with_suffix(".npy"), mapped=True)
             keys, checksums = entries["keys"], entries["crc32"]
-            if not len(rows) == len(keys) == len(checksums) or rows.dtype != np.float16:
+            is_index = isinstance(keys, list) and all(isinstance(key, str) for key in keys)
+            if not is_index or not len(rows) == len(keys) == len(checksums) or rows.dtype != np.float16:
                 return
-        except (OSError, ValueError, KeyError, TypeError, EOFError):
+        except (OSError, ValueError, KeyError, TypeError):
             return  # a damaged shard counts as absent: its rows are computed again
         self._take_in(index.stem, rows, keys, checksums)
 

@@ -12,7 +12,6 @@ memory is half of the work. The two differ in the last bit of what they give.
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
@@ -26,7 +25,7 @@ from seesay.catalogue.digests import digest_of
 from seesay.errors import SeesayError
 from seesay.runtime.session import Arrays, Session, open_session
 from seesay.system.digests import digest_file
-from seesay.system.files import cache_dir, n_cores
+from seesay.system.files import cache_dir, n_cores, prepare_folder
 from seesay.system.reading import parse_json, read_text
 
 GRAPHS = "graphs"
@@ -37,7 +36,6 @@ MOST = 8
 """Kept graphs; those that were written first go first."""
 _FILES = ("graph.onnx", "weights.bin")
 _ABOUT = "about.json"
-_WRITING = "writing-"
 
 
 class AskedOften:
@@ -105,21 +103,19 @@ def _open(path: Path, shared: Arrays | None = None, *, optimise: bool = True) ->
 
 def _write(path: Path, folder: Path, shared: Arrays) -> None:
     """Let ONNX Runtime write what it makes of a graph; readers see all of it or nothing."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=_WRITING, dir=folder.parent))
-    try:
-        open_session(path, 1, shared, rearrange=False, keep=(temporary / _FILES[0], _FILES[1]))
-        about = {name: digest_file(temporary / name) for name in _FILES}
-        (temporary / _ABOUT).write_text(json.dumps(about))
+    with prepare_folder(folder) as scratch:
+        made = scratch / folder.name
+        made.mkdir()
+        open_session(path, 1, shared, rearrange=False, keep=(made / _FILES[0], _FILES[1]))
+        about = {name: digest_file(made / name) for name in _FILES}
+        (made / _ABOUT).write_text(json.dumps(about))
         shutil.rmtree(folder, ignore_errors=True)  # something damaged
-        temporary.rename(folder)
-        _remove_first(folder.parent)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        made.rename(folder)
+    _remove_first(folder.parent)
 
 
 def _remove_first(place: Path) -> None:
-    """Remove those that were written first, and what writers have left behind that were killed."""
+    """Remove those that were written first, and with them what writers of other graphs have left behind."""
     kept = sorted(place.iterdir(), key=lambda folder: folder.stat().st_mtime)
     for folder in kept[:-MOST]:
         shutil.rmtree(folder, ignore_errors=True)

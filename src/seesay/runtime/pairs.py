@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +15,7 @@ from seesay.errors import SeesayError
 from seesay.runtime.computed import INNER, UNIT
 from seesay.runtime.folder import WEIGHTS, file_digest
 from seesay.runtime.graph_file import read_graph_file
+from seesay.system.files import prepare_folder
 from seesay.text.pieces import Pieces
 from seesay.towers.looking import Candidate
 from seesay.towers.pair import Floats, VisionGraph, check_pair, open_run, run_text, run_vision
@@ -72,8 +72,8 @@ def add_pair(candidate: Candidate, files: tuple[Path, Path], target: Path, tell:
             },
         },
     }  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
-        folder = Path(scratch) / target.name
+    with prepare_folder(target) as scratch:
+        folder = scratch / target.name
         (folder / network).mkdir(parents=True)
         shutil.copyfile(files[0], folder / network / "network.onnx")
         shutil.copyfile(files[1], folder / "texts.onnx")

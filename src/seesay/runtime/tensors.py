@@ -17,6 +17,7 @@ _TYPES = {
     "U8": np.uint8,
 }  # fmt: skip
 _LONGEST_HEADER = 100 << 20  # as the format's own reader allows
+_MOST_AXES = 32  # as NumPy allows
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,12 @@ def read_places(path: Path) -> dict[str, Place]:
         for name, entry in header.items():
             if name == "__metadata__":
                 continue
-            start, end = entry["data_offsets"]
-            place = Place(_TYPES[entry["dtype"]], tuple(entry["shape"]), 8 + n_header + start)
+            (start, end), shape = entry["data_offsets"], entry["shape"]
+            if not all(type(number) is int and number >= 0 for number in (start, end, *shape[: _MOST_AXES + 1])):
+                raise ValueError(f"{name} has no whole numbers for a shape or a place")
+            if len(shape) > _MOST_AXES:
+                raise ValueError(f"{name} has {len(shape)} axes")
+            place = Place(_TYPES[entry["dtype"]], tuple(shape), 8 + n_header + start)
             if place.length != end - start or place.offset + place.length > size:
                 raise ValueError(f"{name} reaches beyond the file, or is not of its shape")
             places[name] = place

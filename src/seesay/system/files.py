@@ -4,6 +4,7 @@ import errno
 import glob
 import hashlib
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -84,8 +85,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned_of(path)
-        temporary = path.with_name(f".{path.name}.{_writer()}-{os.getpid()}-{os.urandom(4).hex()}{PARTIAL}")
+        temporary = _name_partial(path)
         temporary.open("xb").close()
     except (OSError, ValueError) as error:  # a path without a name, or with a null in it, is a ValueError
         raise cannot_write(path, error, "choose a folder that you may write to") from error
@@ -98,6 +98,37 @@ def replace_atomically(path: Path) -> Iterator[Path]:
         raise cannot_write(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def prepare_folder(target: Path) -> Iterator[Path]:
+    """Yield an empty folder beside `target`, in which a folder is made that is then renamed to it.
+
+    What is left of it is removed: by this process, or, where that was killed, by the next that makes the same folder.
+
+    Raises:
+        SeesayError: It cannot be made: no room, or no right to.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     target = Path(folder) / "weights"
+        ...     with prepare_folder(target) as scratch:
+        ...         (scratch / "made").mkdir()
+        ...         _ = (scratch / "made").rename(target)
+        ...     [entry.name for entry in Path(folder).iterdir()]
+        ['weights']
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch = _name_partial(target)
+        scratch.mkdir()
+    except (OSError, ValueError) as error:
+        raise cannot_write(target, error, "choose a folder that you may write to") from error
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def cannot_write(path: Path, error: Exception, hint: str | None = None) -> SeesayError:
@@ -114,14 +145,20 @@ def _writer() -> str:
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
+def _name_partial(path: Path) -> Path:
+    """A name for what is to become a file or folder, once what killed writers of it have left is removed."""
+    _remove_abandoned_of(path)
+    return path.with_name(f".{path.name}.{_writer()}-{os.getpid()}-{os.urandom(4).hex()}{PARTIAL}")
+
+
 def _remove_abandoned_of(path: Path) -> None:
-    """Remove what writers of a file have left behind that were killed; those of other machines may still be at it."""
+    """Remove what writers have left behind that were killed; those of other machines may still be at it."""
     start = f".{path.name}.{_writer()}-"
     for left in path.parent.glob(f"{glob.escape(start)}*{PARTIAL}"):
         number = left.name.removeprefix(start).partition("-")[0]
         with suppress(OSError):  # another process tidies up as well
             if number.isdecimal() and not _is_running(int(number)):
-                left.unlink()
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
 def _is_running(process: int) -> bool:

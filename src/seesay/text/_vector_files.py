@@ -11,6 +11,7 @@ Bytes of a word that are not UTF-8 are replaced: published files hold a few, and
 
 import gzip
 import io
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -25,6 +26,9 @@ Row = npt.NDArray[np.float32]
 
 _PEEK = 1 << 18  # a line of a thousand numbers fits
 _LONGEST_WORD = 1 << 12
+_LONGEST_VECTOR = 1 << 16  # numbers; a line of so many has less than a megabyte
+_LONGEST_LINE = 1 << 20
+_DIGITS = 12  # of a number of words
 
 
 def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
@@ -35,7 +39,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
     """
     try:
         with _open(path) as file:
-            header = _header(file)
+            header = _header(path, file)
             if header is None:
                 yield from _text(path, file, first_line=1)
                 return
@@ -48,7 +52,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
                 raise SeesayError(
                     f"{path} is cut off: it announces {n_words} words and has {n_read}", hint="download it again"
                 )
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise SeesayError(
             f"cannot read word vectors from {path}: {error}", hint="give a GloVe or word2vec file"
         ) from error
@@ -63,13 +67,17 @@ def _open(path: Path) -> io.BufferedReader:
     return plain
 
 
-def _header(file: io.BufferedReader) -> tuple[int, int, bool] | None:
+def _header(path: Path, file: io.BufferedReader) -> tuple[int, int, bool] | None:
     """The number of words, their dimension, and whether the vectors are binary; None where there is no header."""
     beginning = file.peek(_PEEK)
     line, _, rest = beginning.partition(b"\n")
     numbers = line.split()
     if len(numbers) != 2 or not all(number.isdigit() for number in numbers):
         return None
+    if len(max(numbers, key=len)) > _DIGITS or not 1 <= int(numbers[1]) <= _LONGEST_VECTOR:
+        raise _malformed(
+            path, "line 1", "it announces what no file holds", f"vectors of 1 to {_LONGEST_VECTOR:,} numbers"
+        )
     n_words, dim = map(int, numbers)
     file.read(len(line) + 1)
     return n_words, dim, n_words > 0 and not _is_vector(rest.partition(b"\n")[0].split(), dim)
@@ -83,7 +91,9 @@ def _is_vector(fields: list[bytes], dim: int) -> bool:
 
 
 def _text(path: Path, file: BinaryIO, first_line: int, dim: int | None = None) -> Iterator[tuple[str, Row]]:
-    for number, line in enumerate(file, start=first_line):
+    for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE + 1), b""), start=first_line):
+        if len(line) > _LONGEST_LINE:  # a small packed file may hold one that never ends
+            raise _malformed(path, f"line {number}", "it does not end", f"lines of up to {_LONGEST_LINE:,} bytes")
         if not line.strip():
             continue
         if dim is None:

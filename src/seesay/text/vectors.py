@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seesay.errors import SeesayError
+from seesay.system.arrays import load_array
 from seesay.system.files import cache_dir, replace_atomically
 from seesay.text._vector_files import read_rows
 
@@ -126,7 +127,7 @@ def _load_package(name: str) -> WordVectors:
     index = folder / "glove_6B_index.parquet"
     try:
         # Fortran order in the package: a row is spread over the file, which costs little for a vocabulary's rows.
-        matrix = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
+        matrix = load_array(folder / "glove_6B_50d_emb.npy", mapped=True)
         kept = _cached(index).with_suffix(".words")
         words = _read_words(kept)
         if len(words) != len(matrix):

@@ -7,6 +7,7 @@ tokenizer.json            how a sentence becomes numbers; tokenizer_config.json 
 """
 
 import hashlib
+import json
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -116,7 +117,10 @@ def read_object(path: Path) -> Mapping[str, Any]:
     """A JSON object of a file."""
     refuse_pointer(path)
     try:
-        found = parse_json(_read_text(path))
+        text = _read_text(path)
+        found = parse_json(text)
+        if "\\ud" in text.lower():  # half of a pair of escapes is no character
+            json.dumps(found, ensure_ascii=False).encode()
     except ValueError as error:
         raise SeesayError(f"{path} is not JSON: {error}") from error
     if not isinstance(found, dict):

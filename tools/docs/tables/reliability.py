@@ -1,5 +1,7 @@
 """Tables of SECURITY.md: what was tried, and what came of it."""
 
+from typing import Any
+
 from tables.reading import dated, result, table
 
 _KINDS = {
@@ -37,22 +39,33 @@ def hostile_lines() -> str:
 def fuzzed() -> str:
     found = result("fuzz")
     targets = found["targets"]
-    busy = {name: sum(run.get("cpu_seconds", 0.0) for run in row["runs"]) / 60 for name, row in targets.items()}
     rows: list[list[object]] = [
-        [name, f"{row['cases']:,}", f"{busy[name]:.1f}", row["crashes"], row["hangs"]] for name, row in targets.items()
-    ]
-    rows.append(["together", f"{found['cases']:,}", f"{sum(busy.values()):.1f}", found["crashes"], found["hangs"]])
-    text = table(["what is read", "cases", "CPU minutes", "crashes", "hangs"], rows)
+        [name, f"{row['cases']:,}", _share(row), f"{row['cpu_seconds'] / 60:.1f}", _reach(row), row["crashes"],
+         row["hangs"]]
+        for name, row in sorted(targets.items())
+    ]  # fmt: skip
+    minutes = sum(row["cpu_seconds"] for row in targets.values()) / 60
+    rows.append(
+        ["together", f"{found['cases']:,}", _share(found), f"{minutes:.1f}", "", found["crashes"], found["hangs"]]
+    )
+    heads = ["what is read", "cases", "read without an error", "CPU minutes", "places reached", "crashes", "hangs"]
+    text = table(heads, rows)
     for again, what in ((False, "Found on the way, fixed and covered by tests"), (True, "Run again without a fault")):
         known = [each for each in found["mended"] if each.get("again", False) is again]
         if known:
             text += f"\n{what}: " + ", ".join(f"{each['target']} ({'; '.join(each['faults'])[:100]})" for each in known)
             text += "."
-    runs = [run for row in targets.values() for run in row["runs"]]
-    uncounted = sum("cpu_seconds" not in run for run in runs)
-    if uncounted:
-        text += f"\n{len(runs)} runs; {uncounted} of them did not record their CPU time, which is not counted here."
     return dated(text, found, "python -m benchmarks.reliability.fuzz")
+
+
+def _share(row: dict[str, Any]) -> str:
+    return f"{row['read'] / max(1, row['cases']):.0%}"
+
+
+def _reach(row: dict[str, Any]) -> str:
+    """Places of the code at first and in the end, where a run has watched them."""
+    watched = [run["places"] for run in row["runs"] if "places" in run]
+    return f"{watched[0][0]:,} → {max(last for _, last in watched):,}" if watched else "–"
 
 
 def faults() -> str:

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from seesay.errors import SeesayError
 from seesay.library.stores.codes import Codes, Scheme, encode_blocks
 from seesay.library.types import Vector
+from seesay.system.arrays import load_array
 from seesay.system.files import replace_atomically
-from seesay.system.reading import parse_json, read_text, require_regular
+from seesay.system.reading import parse_json, read_text
 
 _ARRAYS = ("ids", "rows", "codes", "sums", "scheme")
 """What matrix.json names files of."""
@@ -106,20 +107,18 @@ def read_matrix(folder: Path, epoch: str) -> Matrix | None:
             return None
         # In this folder, whatever it says.
         places = {name: folder / Path(about[name]).name for name in _ARRAYS if name in about}
-        for place in places.values():
-            require_regular(place)
-        ids = np.load(places["ids"], allow_pickle=False)
+        ids = load_array(places["ids"])
         is_coded = "codes" in about
         rows = _read_codes(places, float(about["step"])) if is_coded else _read_rows(places["rows"], len(ids))
-    except (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, OverflowError, SyntaxError):
-        return None  # whatever a damaged header asks for
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
     if ids.dtype != np.int64 or ids.ndim != 1 or len(ids) != len(rows) or (np.diff(ids) <= 0).any():
         return None
     return Matrix.of(epoch, ids, rows)
 
 
 def _read_rows(path: Path, n: int) -> Rows:
-    rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    rows = load_array(path, mapped=True)
     if rows.dtype != np.float32 or rows.ndim != 2 or n >= MANY:
         raise ValueError("they are no rows, or so many that they are to be codes")
     found: Rows = rows
@@ -127,8 +126,8 @@ def _read_rows(path: Path, n: int) -> Rows:
 
 
 def _read_codes(places: Mapping[str, Path], step: float) -> Codes:
-    flat = np.load(places["codes"], mmap_mode="r", allow_pickle=False)
-    sums, scheme = (np.load(places[key], allow_pickle=False) for key in ("sums", "scheme"))
+    flat = load_array(places["codes"], mapped=True)
+    sums, scheme = (load_array(places[key]) for key in ("sums", "scheme"))
     types = [array.dtype for array in (flat, sums, scheme)]
     if (
         types != [np.int8, np.int32, np.float32]
