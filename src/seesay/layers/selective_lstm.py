@@ -44,7 +44,7 @@ class SelectiveLSTM(nn.Module):
         n_steps: T.
         variant: `full`; `att` without context; `ctx` without attention, where the contexts themselves are compared;
             `mean` without both, where the means of the candidates are.
-        form: Of the attention: `joint` or `printed`.
+        form: Of the attention: `joint` or `paper`.
         similarity: `sum` is σ(a' W + w' V + b). `product` are the inner products of a' and w', of unit length, over
             groups of their dimensions, times the number of groups: their mean is the cosine. Those of a' and w' are
             weighed against those of m and n by a learned number.
