@@ -109,9 +109,9 @@ def wirings_sgd() -> str:
         for wiring in wirings
     ]
     note = (
-        f"Perplexity on {found['data']} dev after {found['epochs']} epoch on 2,000 training photos in batches of 32, the "
-        f"mean of {n_runs} seeds and their range; plain gradient descent at a constant rate without clipping. The better "
-        "of untrained and trained weights is kept."
+        f"Perplexity on {found['data']} dev after {found['epochs']} epoch on 2,000 training photos in batches of 32: "
+        f"the mean of {n_runs} seeds and their range. Plain gradient descent at a constant rate without clipping; the "
+        "better of untrained and trained weights is kept."
     )
     header = ["wiring", *(f"rate {rate}" for rate in rates)]
     return dated(table(header, rows) + f"\n{note}", found, swept("wirings_sgd"))
