@@ -270,6 +270,8 @@ def _measured_in_training(measure: Measure, weights: Weights, sweep: Sweep) -> d
 def summarise_seeds(rows: list[dict[str, Any]], measure: str) -> dict[str, dict[str, float]]:
     """The mean and the range of a measure's Sum, or else of its perplexity, over the variants of each group.
 
+    Runs that diverged have no figure and are not counted; a group of which all did has the number 0 alone.
+
     Example:
         >>> rows = [{"group": "a", "dev": {"sum": total}} for total in (1.0, 2.0, 6.0)]
         >>> summarise_seeds(rows, "dev")
@@ -280,8 +282,11 @@ def summarise_seeds(rows: list[dict[str, Any]], measure: str) -> dict[str, dict[
         if measure in row:
             figures = row[measure]
             found.setdefault(row["group"], []).append(figures["sum" if "sum" in figures else "perplexity"])
+        elif "diverged" in row:
+            found.setdefault(row["group"], [])
     return {
-        group: {"n": len(some), "mean": sum(some) / len(some), "lowest": min(some), "highest": max(some)}
+        group: {"n": len(some)}
+        | ({"mean": sum(some) / len(some), "lowest": min(some), "highest": max(some)} if some else {})
         for group, some in found.items()
     }
 

@@ -175,6 +175,21 @@ def test_a_run_that_diverges_is_a_result_of_a_variant_that_may(
         program.run(sweep, [Variant("too fast", too_fast)], tmp_path / "again", [], None)
 
 
+def test_runs_that_diverged_do_not_count_and_their_group_keeps_its_place() -> None:
+    rows = [
+        {"group": "slow", "captions": {"perplexity": 90.0}},
+        {"group": "fast", "diverged": ["the loss became nan"]},
+        {"group": "slow", "captions": {"perplexity": 80.0}},
+        {"group": "middling", "captions": {"perplexity": 70.0}},
+        {"group": "middling", "diverged": ["the loss became nan"]},
+    ]
+    assert program.summarise_seeds(rows, "captions") == {
+        "slow": {"n": 2, "mean": 85.0, "lowest": 80.0, "highest": 90.0},
+        "fast": {"n": 0},
+        "middling": {"n": 1, "mean": 70.0, "lowest": 70.0, "highest": 70.0},
+    }
+
+
 def test_unknown_variants_and_keys_are_named(tmp_path: Path) -> None:
     sweep = Sweep.read(FILES[0])
     with pytest.raises(SeesayError, match=f"{sweep.result} has no 'nothing'"):

@@ -153,6 +153,27 @@ def test_an_untrained_layer_that_begins_as_a_cosine_ranks_as_one() -> None:
     assert together > 0.98
 
 
+def test_the_untrained_two_way_layer_learns_from_a_hinge_at_once() -> None:
+    """Eight kinds of pictures, each with its kind of words: a few steps tell which belong together."""
+    torch.manual_seed(0)
+    layer = SelectiveLSTM(64, 16, 4, 16, 3, similarity="sum", compare_contexts=False)
+    regions, words = (F.normalize(torch.randn(8, 5, 64), dim=2) for _ in range(2))
+    images, texts = Side(regions, F.normalize(regions.mean(1), dim=1)), Side(words, F.normalize(words.mean(1), dim=1))
+    optimiser = torch.optim.AdamW(layer.parameters(), 1e-2)
+    costs = []
+    for _ in range(30):
+        scores = layer.look(images, texts).scores
+        matched = scores.diagonal()
+        rivals = torch.stack([0.2 + scores - matched, 0.2 + scores - matched.unsqueeze(1)]).clamp(min=0)
+        cost = rivals.masked_fill(torch.eye(8, dtype=torch.bool), 0).sum() / 8
+        optimiser.zero_grad()
+        cost.backward()
+        optimiser.step()
+        costs.append(float(cost.detach()))
+    equal = 0.2 * 2 * 7  # what it costs to score all pairs the same
+    assert costs[-1] < 0.1 * equal
+
+
 def test_no_pictures_or_no_sentences_have_no_scores() -> None:
     layer, (images, texts) = build(), make_sides()
     assert layer.score(images[:0], texts).shape == (0, 37)

@@ -1,15 +1,17 @@
 """Draw how an identifier chooses: Flickr8K test photos with the probability of a match below each, and why.
 
-    SEESAY_DATA=DIR python tools/docs/make_identify_sheet.py [WEIGHTS]
+    SEESAY_DATA=DIR python tools/docs/make_identify_sheet.py [WEIGHTS] [--only reliability]
 
 The first sheet has each description with the photo that it was written for, its look-alike and two others (the paper's
-Figure 5). The second has photo and look-alike with heat and weighted words (Figure 6).
+Figure 5). The second has photo and look-alike with heat and weighted words (Figure 6). The plot of predicted against
+observed frequencies is drawn from the record of `seesay evaluate --task identification`, and needs no photo.
 
 The photos are shown small, as figures of a paper are; they belong to their owners on Flickr. The descriptions are the
 first of every 333rd test photo, good and bad ones as they come.
 """
 
-import sys
+import argparse
+import json
 from pathlib import Path
 
 import torch
@@ -20,6 +22,7 @@ from seesay.data.examples import Examples, Indices
 from seesay.drawing.saliency import draw_identification
 from seesay.drawing.sheets import Cell, draw_sheet, save_picture
 from seesay.engines import answering
+from seesay.evaluation.reliability import CalibrationReport, plot_reliability
 from seesay.explainers.explaining import explain
 from seesay.images.extraction import features_of
 from seesay.images.io import open_image
@@ -27,11 +30,27 @@ from seesay.models.identifier import Identifier, load_identifier
 from seesay.scoring import similar_images
 
 EVERY = 333
-PICTURES = Path(__file__).parents[2] / "docs/pictures"
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "docs/pictures"
 
 
 def main() -> None:
-    model = load_identifier(sys.argv[1] if len(sys.argv) > 1 else "identifier")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("weights", nargs="?", default="identifier")
+    parser.add_argument("--only", choices=("reliability",))
+    arguments = parser.parse_args()
+    draw_reliability(arguments.weights)
+    if arguments.only is None:
+        draw_sheets(load_identifier(arguments.weights))
+
+
+def draw_reliability(name: str) -> None:
+    record = json.loads((ROOT / "benchmarks/results/identification.json").read_text(encoding="utf-8"))
+    reports = {kind: CalibrationReport(**found) for kind, found in record["rows"][name]["calibration"].items()}
+    plot_reliability(reports, f"{name}, {record['data']} {record['split']}", PICTURES / "reliability.png")
+
+
+def draw_sheets(model: Identifier) -> None:
     test = seesay.load_data("flickr8k").split("test")
     source = Examples.of(test, features_of(test.images, model.feature_spec, model.outputs))
     rivals = similar_images(source, 1)

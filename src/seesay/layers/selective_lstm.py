@@ -44,7 +44,7 @@ class SelectiveLSTM(nn.Module):
         n_steps: T.
         variant: `full`; `att` without context; `ctx` without attention, where the contexts themselves are compared;
             `mean` without both, where the means of the candidates are.
-        form: Of the attention: `joint` or `printed`.
+        form: Of the attention: `joint` or `paper`.
         similarity: `sum` is σ(a' W + w' V + b). `product` are the inner products of a' and w', of unit length, over
             groups of their dimensions, times the number of groups: their mean is the cosine. Those of a' and w' are
             weighed against those of m and n by a learned number.
@@ -85,6 +85,20 @@ class SelectiveLSTM(nn.Module):
         self.W_h = nn.Linear(hidden, 4 * hidden, bias=False)  # W_hi, W_hf, W_hc, W_ho
         self.W_hh = nn.Linear(hidden, hidden)
         self.w_hs = nn.Linear(hidden, 1)
+        if not self.is_product:
+            self._spread_over_bends()
+
+    @torch.no_grad()
+    def _spread_over_bends(self) -> None:
+        """Start the two-way layer where its score is of pairs.
+
+        Near zero σ and tanh are lines, and the score would be what an image says plus what a sentence says: no order
+        of pairs at all, and with a hinge little to learn from.
+        """
+        for layer in (self.W_image, self.W_text):  # what they compare has about unit length
+            nn.init.normal_(layer.weight, std=_SPREAD)
+        for layer in (self.W_s, self.W_hh, self.w_hs):
+            nn.init.normal_(layer.weight, std=2.0 * layer.in_features**-0.5)
 
     @torch.no_grad()
     def initialise_as_cosine(self) -> None:
@@ -263,3 +277,4 @@ class SelectiveLSTM(nn.Module):
 
 _GAIN = 0.4  # at first: little enough that an untrained model ranks as its contexts do
 _TINY = 1e-12
+_SPREAD = 1.5  # deviation of the two-way layer's weights at first

@@ -73,14 +73,15 @@ def grounding() -> str:
     notes: dict[str, None] = {}
     for name, key, report in measured("grounding", unshipped=True):
         part = report["grounding"]
-        models.append((key, f"**`{name}`**", f"{part['pointing']:.1f} %", f"{part['iou50']:.1f} %"))
+        figures = [f"{part['pointing']:.1f} %", f"{part['iou50']:.1f} %"]
+        models.append((key, f"**`{name}`**", *figures, measured_on(report, "grounding")))
         for who, row in part["beside"].items():
-            others[key, who, f"{row['pointing']:.1f} %", f"{row['iou50']:.1f} %"] = None
-        others[key, f"upper bound of {part['proposals']}", "–", f"{part['upper_bound']:.1f} %"] = None
+            others[key, who, f"{row['pointing']:.1f} %", f"{row['iou50']:.1f} %", ""] = None
+        others[key, f"upper bound of {part['proposals']}", "–", f"{part['upper_bound']:.1f} %", ""] = None
         notes[f"{key}: {part['n_phrases']:,} boxed phrases of {part['n_images']:,} photos."] = None
     note = "\nMeasured by `seesay evaluate WEIGHTS --data flickr8k --task grounding`.\n"
     rows = [list(row) for row in (*models, *others)]
-    return table(["data", "answer", "pointing", "IoU ≥ 0.5"], rows) + "\n" + "\n".join(notes) + note
+    return table(["data", "answer", "pointing", "IoU ≥ 0.5", "measured"], rows) + "\n" + "\n".join(notes) + note
 
 
 def region_captions() -> str:

@@ -69,7 +69,9 @@ def reranking() -> str:
         )
         notes.append(
             f"`{name}`, {key}: {about['n_hypotheses']} hypotheses, references are {about['n_references']:,} training "
-            f"images of {about['references']}, k and m {how}."
+            f"images of {about['references']}, k and m {how}. Measured {measured_on(report, 'captions')} by "
+            f"`seesay evaluate {name} --data {key.partition('/')[0]} --split {key.partition('/')[2]} --task captions "
+            f"--references {about['references']}`."
         )
     for row in published_rows("captions", "coco"):
         if row.where.startswith("Table 8, val"):
