@@ -5,8 +5,8 @@
 * Misspellings that people made: the dictionary of codespell (PyPI, read where it is installed or from `--human FILE`,
   not kept here), where it knows one right word and captions have taught that; each word as likely as the square root of
   how often captions have it. The words meant are divided into halves by their checksum: one for dev, one for test.
-* Letters in wrong places: all of these misspellings, each once, whose letters are the right ones, the first and the last
-  in their places, and two edits from the right order.
+* Letters in wrong places: all of these misspellings, each once, that have the right letters, the first and the last in
+  their places, and are two edits from the right order.
 * Names: words of ImageNet's class names that neither captions nor the list of usual words have. They are spelled
   rightly, so each that is replaced is a mistake.
 
