@@ -17,7 +17,7 @@ from benchmarks.recording import parse_arguments, record
 from seesay import data
 from seesay.data.collection import Collection
 from seesay.models.pretrained import load
-from seesay.settings.blend import Blend
+from seesay.settings.blend import Mix
 from seesay.training.finishing.cascade import recalls
 from seesay.training.finishing.scores import Scores, best, score_texts
 
@@ -67,8 +67,8 @@ def choose(before: dict[str, Scores], own: dict[str, Scores], owners: dict[str, 
     offset = float(np.mean([near[name].mean() - slope * seen[name].mean() for name in before]))
     found: dict[float, dict[str, float]] = {}
     for weight in WEIGHTS:
-        blend = Blend(("first",), K, weight, slope, offset)
-        blended = {name: recalls(blend.blend(scores, own[name]), owners[name]) for name, scores in before.items()}
+        mix = Mix(K, weight, slope, offset)
+        blended = {name: recalls(mix.blend(scores, own[name]), owners[name]) for name, scores in before.items()}
         found[weight] = {name: round(sum(each.values()), 1) for name, each in blended.items()}
     good = [weight for weight in WEIGHTS if all(found[weight][name] >= found[0.0][name] for name in before)]
     chosen = max(good, key=lambda weight: sum(found[weight].values()))

@@ -89,7 +89,10 @@ def ways(
     """The scores of all photos for a query, by each way to rank them."""
     first = images @ eye.encode_texts([query])[0]
     aligned = dvsa.score_views(views, [query])[:, 0]
-    found = {"eye": first, "as search does": shipped.blend(first[None], aligned[None])[0]}
+    found = {
+        "eye": first,
+        "as search does": shipped.blend(first[None], aligned[None], [query], dvsa.caption_words.knows)[0],
+    }
     for k in KS:
         found |= {f"alignment, {k} photos, {w}": blended(first, aligned, k, w) for w in WEIGHTS}
     regions = views / np.maximum(np.linalg.norm(views, axis=-1, keepdims=True), 1e-9)

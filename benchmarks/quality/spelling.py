@@ -5,6 +5,8 @@
 * Misspellings that people made: the dictionary of codespell (PyPI, read where it is installed or from `--human FILE`,
   not kept here), where it knows one right word and captions have taught that; each word as likely as the square root of
   how often captions have it. The words meant are divided into halves by their checksum: one for dev, one for test.
+* Letters in wrong places: all of these misspellings, each once, that have the right letters, the first and the last in
+  their places, and are two edits from the right order.
 * Names: words of ImageNet's class names that neither captions nor the list of usual words have. They are spelled
   rightly, so each that is replaced is a mistake.
 
@@ -29,7 +31,7 @@ from seesay.errors import SeesayError
 from seesay.library.classes import CLASS_NAMES
 from seesay.text.tokens import tokenize
 from seesay.text.typed.known_words import read_words
-from seesay.text.typed.spelling import is_common
+from seesay.text.typed.spelling import edits_between, is_common
 from seesay.text.vocabulary import Vocabulary
 
 N = 150
@@ -50,9 +52,11 @@ def main() -> None:
         arguments.output = arguments.output.with_stem(f"{arguments.output.stem}_test")
     known = Vocabulary.from_json((weights.find("vse").folder / "vocabulary.json").read_text(encoding="utf-8"))
     rng, asked = random.Random(0), queried_words()
+    made = human_typos(arguments.human or codespell(), arguments.split, known, asked)
     kinds = {
         "one edit": caption_typos(arguments.split, known, asked, rng),
-        "people's": human_typos(arguments.human or codespell(), arguments.split, known, asked, rng),
+        "people's": rng.choices(made, weights=[known.count(meant) ** 0.5 for _, meant in made], k=N),
+        "wrong places": [typo for typo in made if is_mixed(*typo)],
         "names": [(name, name) for name in unknown_names(known)],
     }
     found = {kind: tally(typos, known) for kind, typos in kinds.items()}
@@ -112,16 +116,19 @@ def codespell() -> Path:
     return Path(found.origin).parent / "data" / "dictionary.txt"
 
 
-def human_typos(
-    path: Path, split: str, known: Vocabulary, without: frozenset[str], rng: random.Random
-) -> list[Typo]:  # fmt: skip
+def human_typos(path: Path, split: str, known: Vocabulary, without: frozenset[str]) -> list[Typo]:
     typos: list[Typo] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         typed, _, meant = line.lower().partition("->")
         is_plain = typed.isalpha() and typed.isascii() and meant.isalpha() and len(meant) >= SHORTEST
         if is_plain and known.knows(meant) and meant not in without and half_of(meant) == split:
             typos.append((typed, meant))
-    return rng.choices(typos, weights=[known.count(meant) ** 0.5 for _, meant in typos], k=N)
+    return typos
+
+
+def is_mixed(typed: str, meant: str) -> bool:
+    ends = typed[0] == meant[0] and typed[-1] == meant[-1]
+    return ends and sorted(typed) == sorted(meant) and edits_between(typed, meant) == 2
 
 
 def half_of(word: str) -> str:

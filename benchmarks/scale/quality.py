@@ -78,11 +78,12 @@ class Reranker:
 
     def rerank(self, sentence: Sentence, corrected: Floats, final: Floats, chosen: NDArray[Any]) -> None:
         """Bring the final scores of the best of the chosen photos up to date."""
-        k = min(self.stage.blend.k, len(chosen))
+        mix = self.stage.blend.mix_of(sentence.text, self.stage.knows)
+        k = min(mix.k, len(chosen))
         best = chosen[np.argpartition(-final[chosen], k - 1)[:k]]
         views = self.store.views(self.stage.stage, self.ids[best].tolist())
         seen = np.stack([views[content] for content in self.ids[best].tolist()])
-        final[best] += self.stage.blend.gain(corrected[best], self.stage.score(seen, sentence.text))
+        final[best] += mix.gain(corrected[best], self.stage.score(seen, sentence.text))
 
 
 def ranks(

@@ -47,7 +47,7 @@ library._agree()
 stages = library.cascade.held(library.store)
 mark("library")
 model = library.encoder.model
-models = [model, *(stage.model for stage in stages if stage.blend.weight)]
+models = [model, *(stage.model for stage in stages if stage.blend.most([query], stage.knows))]
 for each in models:
     each.tokenizer, each.caption_words
 mark("words")

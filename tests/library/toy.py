@@ -89,6 +89,9 @@ class Corners:
         quarters = [np.asarray(image.resize((2, 2), Image.Resampling.BOX)).reshape(4, 3) / 255 for image in images]
         return np.stack(quarters).astype(np.float16)
 
+    def knows(self, word: str) -> bool:
+        return word in COLOURS
+
     def score(self, regions: Vector, text: str) -> Vector:
         self.asked.append((len(regions), text))
         return np.asarray((regions @ _named(text).T / 255).max(1).sum(1), np.float32)
@@ -117,6 +120,9 @@ class Brightness:
 
     def encode_photos(self, images: Sequence[Image.Image]) -> NDArray[np.float16]:
         return np.array([[[np.asarray(image).mean() / 255]] for image in images], np.float16)
+
+    def knows(self, word: str) -> bool:
+        return True
 
     def score(self, views: Vector, text: str) -> Vector:
         self.asked.append((len(views), text))

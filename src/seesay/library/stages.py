@@ -47,6 +47,9 @@ class WeightsStage(WeightsViewEncoder):
             raise SeesayError(f"{self.name} cannot be a stage of search", hint="seesay models")
         return self.role.stage
 
+    def knows(self, word: str) -> bool:
+        return self.vocabulary.knows(word)
+
     def score(self, views: Vector, text: str) -> Vector:
         return np.asarray(self.model.score_views(views, [text])[:, 0], np.float32)
 

@@ -172,6 +172,9 @@ def _shown(key: str, value: Any) -> str:
         return "" if key == "calibration" else f"{key} ({inside})"
     if value is None:
         return ""
+    if isinstance(value, list) and all(isinstance(entry, Mapping) for entry in value):
+        entries = "; ".join(", ".join(f"{name} {own}" for name, own in entry.items()) for entry in value)
+        return f"{key} ({entries})"
     return f"{key} {' + '.join(map(str, value)) if isinstance(value, list) else value}"
 
 

@@ -20,6 +20,7 @@ from seesay.library.ranking.search import find_photos
 from seesay.library.stages import Cascade, Regions, WeightsStage, open_stage
 from seesay.library.stores.store import Store
 from seesay.library.types import Filter
+from seesay.settings.blend import Mix
 
 ALL = Blend(("colours",), k=10, weight=1.0, slope=1.0, offset=0.0)
 
@@ -94,6 +95,23 @@ def test_no_more_than_k_are_looked_at_again(
     library.index(photos, workers=1)
     assert len(library.search("red", minus=["blue"])) == 4
     assert second.asked == [(2, "red"), (2, "blue")]
+
+
+def test_short_texts_have_a_weight_and_a_number_of_photos_of_their_own(
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
+) -> None:
+    second = corners(replace(ALL, weight=0.0, short=(Mix(3, 0.5, 0.25, 0.1), Mix(2, 1.0, 0.25, 0.1))))
+    library = open_cascade(second)
+    library.index(photos, workers=1)
+    assert scores(library, "red")["red"] == pytest.approx(0.5 + 0.5 * (0.25 + 0.1), abs=1e-2)
+    assert second.asked == [(3, "red")]
+    second.asked.clear()
+    library.search("red green")
+    library.search("red green blue")  # a whole sentence, for which the stage does not count
+    assert second.asked == [(2, "red green")]
+    second.asked.clear()
+    library.search("red green", minus=["blue"])
+    assert second.asked == [(2, "red green"), (3, "blue")]
 
 
 def test_a_library_without_regions_is_searched_by_stage_one_alone(

@@ -45,6 +45,17 @@ def test_three_letters_are_not_taken_for_a_word_of_another_first_letter_or_of_ot
     assert [nearest_spelling(word, KNOWN) for word in ("now", "dig", "nsow", "rid")] == [None, None, "snow", "ride"]
 
 
+def test_letters_between_the_first_and_the_last_may_stand_in_any_two_wrong_places() -> None:
+    known = Vocabulary.build(["a bicycle on a beach"], min_count=1)
+    assert [nearest_spelling(word, known) for word in ("bycicle", "beahc", "bcaeh", "ebach", "lcycibe")] == [
+        "bicycle",
+        "beach",
+        "beach",
+        "beach",
+        None,
+    ]
+
+
 def test_a_word_that_lost_its_last_letters_is_no_singular() -> None:
     known = Vocabulary.build(["a tree", "two trees and a box", "three boxes"], min_count=1)
     assert [other_number(word, known) for word in ("tre", "thre", "boxe", "boxs")] == [None, None, "boxes", "box"]

@@ -41,6 +41,15 @@ def test_what_changes_is_told_key_by_key_without_remarks(folder: Path) -> None:
     assert compare(folder, "cascade.calibration", {"slope": 8.0}).keys == {}
 
 
+def test_of_a_list_of_tables_each_key_is_told_by_its_place(folder: Path) -> None:
+    record(folder, "cascade", {"k": 20, "short": [{"k": 50, "weight": 0.5}]}, data="a", split="dev")
+    table = {"k": 20, "short": [{"k": 50, "weight": 0.6}, {"k": 100, "weight": 1.0}]}
+    assert compare(folder, "cascade", table).keys == {
+        "short.1.weight": (0.5, 0.6), "short.2.k": (None, 100), "short.2.weight": (None, 1.0)
+    }  # fmt: skip
+    assert "k 20, short (k 50, weight 0.5)" in (folder / "card.md").read_text()
+
+
 def test_weights_that_change_afterwards_make_the_table_stale(folder: Path) -> None:
     record(folder, "tags", {"weight": 0.2}, data="flickr8k", split="dev")
     path = folder / "model.safetensors"

@@ -34,4 +34,4 @@ def test_scores_among_few_photos_are_those_among_all(monkeypatch: pytest.MonkeyP
     pairs = np.array([0, 0, 2, 3]), np.array([4, 8, 1, 4])
     np.testing.assert_allclose(score_pairs(model, photos, TEXTS, pairs), every[pairs], rtol=1e-4)
     blend = Blend(("vse",), 3, 0.5, 0.1, 0.0)
-    np.testing.assert_allclose(blend.blend(before, few), blend.blend(before, every), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(blend.whole.blend(before, few), blend.whole.blend(before, every), rtol=1e-4, atol=1e-5)

@@ -88,4 +88,27 @@ def short_texts() -> str:
     return f"{table(header, rows)}\n\nThe shares in bold ship. Chosen by `seesay tune eye --only short`.\n"
 
 
-TABLES = (gallery, gallery_photos, short_queries, short_texts, short_regions)
+def short_blend() -> str:
+    """What search finds by how much regions count: with whole sentences, and with short texts."""
+    found = result("short_blend")["steps"][0]
+    chosen, figures = found["table"], found["figures"]
+    whole = {key: chosen[key] for key in ("k", "weight")}
+    short = chosen.get("short", [])
+    kinds = [("sentences", figures["R@1 + R@5 + R@10 of sentences"], whole)]
+    for words, tried in sorted(figures["average precision of short queries by words"].items()):
+        kinds.append((f"{words} content words", tried, short[int(words) - 1] if int(words) <= len(short) else whole))
+    rows: list[list[object]] = []
+    for kind, tried, own in kinds:
+        ships = f"{own['k']} photos, {own['weight']}"
+        as_sentences = f"{whole['k']} photos, {whole['weight']}"
+        without = next(way for way in tried if way.endswith(", 0.0"))
+        for way in dict.fromkeys((without, as_sentences, ships)):
+            shown = "none" if way == without else f"**{way}**" if way == ships else way
+            rows.append([kind, shown, *(f"{value:.1f}" for value in tried[way].values())])
+    names = next(iter(kinds[0][1].values()))
+    header = ["queries", "photos reranked and weight", *(f"{name}/{found['split']}" for name in names)]
+    note = "Of sentences R@1 + R@5 + R@10, of others average precision. What is bold ships."
+    return f"{table(header, rows)}\n\n{note} Chosen by `seesay tune dvsa --only cascade`.\n"
+
+
+TABLES = (gallery, gallery_photos, short_queries, short_texts, short_regions, short_blend)

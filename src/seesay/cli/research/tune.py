@@ -32,9 +32,9 @@ def tune(
             "--data",
             "-d",
             metavar="DATA",
-            help="Choose on the dev split of this collection. Repeatable for captions, choice, ensemble, matching, "
-            "short, tags and vectors. Default: the data of the present table, else flickr8k, or the recipe's dev data "
-            "if the weights were trained on other data.",
+            help="Choose on the dev split of this collection. Repeatable for captions, cascade, choice, ensemble, "
+            "matching, short, tags and vectors. Default: the data of the present table, else flickr8k, or the recipe's "
+            "dev data if the weights were trained on other data.",
         ),
     ] = None,
     images: Images = None,

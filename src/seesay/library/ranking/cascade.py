@@ -8,9 +8,9 @@ before it gave, c, and blended with it,
 
     (1 - weight) · c + weight · (slope · s + offset)
 
-so that it can be calibrated like a cosine. How many photos a stage reranks, how much it counts and after which stages
-it comes is chosen on dev (`seesay tune --only cascade`); it is the table `cascade` in the config.json of its weights.
-Weights without that are not used: the stages before them answer.
+so that it can be calibrated like a cosine. How many photos a stage reranks, how much it counts, both with short texts
+and with whole sentences, and after which stages it comes is chosen on dev (`seesay tune --only cascade`); it is the
+table `cascade` in the config.json of its weights. Weights without that are not used: the stages before them answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,6 +44,9 @@ class Stage(Protocol):
     @property
     def blend(self) -> Blend:
         """How much it counts, and after which stages."""
+
+    def knows(self, word: str) -> bool:
+        """Whether its model has learned a word: it counts for nothing with a short text of another one."""
 
     def score(self, views: Vector, text: str) -> Vector:
         """How well photos whose views are given, (n, N, D), fit a sentence: (n,)."""
@@ -103,8 +106,9 @@ def rerank(
     """
     gains: list[dict[int, float]] = [{} for _ in query.sentences]
     ranked = rank(hits, query, [bonus, gains], calibration)
+    texts = [sentence.text for sentence in query.sentences]
     for stage in stages:
-        if not stage.blend.weight:
+        if not stage.blend.most(texts, stage.knows):
             continue  # it is there for its regions, and would not change the order
         more = _gains(stage, store, [hit for _, _, hit in ranked], query.sentences, gains)
         for gain, added in zip(gains, more, strict=True):
@@ -127,7 +131,8 @@ def _gains(
         hits: Best first.
         before: For each sentence, what the stages before it have added to the cosines.
     """
-    best = [hit for hit in hits[: stage.blend.k] if hit.photos]
+    mixes = [stage.blend.mix_of(sentence.text, stage.knows) for sentence in sentences]
+    best = [hit for hit in hits[: max(mix.k for mix in mixes if mix.weight)] if hit.photos]
     views = store.views(stage.stage, [hit.photos[0].content for hit in best])
     best = [hit for hit in best if hit.photos[0].content in views]
     if not best:
@@ -135,11 +140,12 @@ def _gains(
     contents = [hit.photos[0].content for hit in best]
     vectors, seen = np.stack([hit.vector for hit in best]), np.stack([views[content] for content in contents])
     gains = []
-    for sentence, added in zip(sentences, before, strict=True):
-        if not sentence.vector.any():  # words that were never seen have no direction, and nothing to blend with
+    for sentence, mix, added in zip(sentences, mixes, before, strict=True):
+        if not (mix.weight and sentence.vector.any()):  # words that were never seen have nothing to blend with
             gains.append(dict[int, float]())
             continue
-        scores = vectors @ sentence.vector + [added.get(content, 0.0) for content in contents]
-        gain = stage.blend.gain(scores, stage.score(seen, sentence.text))
-        gains.append(dict(zip(contents, gain.tolist(), strict=True)))
+        own = contents[: mix.k]
+        scores = vectors[: mix.k] @ sentence.vector + [added.get(content, 0.0) for content in own]
+        gain = mix.gain(scores, stage.score(seen[: mix.k], sentence.text))
+        gains.append(dict(zip(own, gain.tolist(), strict=True)))
     return gains

@@ -143,7 +143,8 @@ def find_photos(
         calibration = stage.blend.calibration or calibration
     direction = query.direction()
     n = 2 * top + 32 if len(query.fits) + len(query.like) == 1 and not query.unlike else max(_CANDIDATES, 4 * top)
-    n = max(n + len(without), *(stage.blend.k for stage in stages), 0)
+    texts = [sentence.text for sentence in query.sentences]
+    n = max(n + len(without), *(stage.blend.most(texts, stage.knows) for stage in stages), 0)
     bonus = _bonus(store, query)
     total = dict(bonus[0]) if query.fits else {}
     for added in bonus[1 : len(query.fits)]:

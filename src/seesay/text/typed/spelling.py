@@ -13,6 +13,8 @@ SHORTEST = 3
 everything else is one edit from them."""
 _TWO_EDITS = 8
 """Letters from which a second edit is taken back."""
+_MIXED = 5
+"""Letters from which two edits are taken back where they only change the order of the inner letters."""
 
 
 class Words(Protocol):
@@ -33,6 +35,8 @@ def nearest_spelling(word: str, words: Words) -> str | None:
         >>> known = Vocabulary.build(["a dog and a motorcycle", "two dogs"], min_count=1)
         >>> [nearest_spelling(word, known) for word in ("dgo", "dgs", "motorcylce", "motrcylce", "zeppelin")]
         ['dog', 'dogs', 'motorcycle', 'motorcycle', None]
+        >>> nearest_spelling("vedio", Vocabulary.build(["a video"], min_count=1))
+        'video'
     """
     if not word.isalpha() or len(word) < SHORTEST:
         return None
@@ -45,9 +49,16 @@ def nearest_spelling(word: str, words: Words) -> str | None:
         if is_short and sorted(known) != sorted(word) and (len(known) == SHORTEST or known[0] != word[0]):
             continue
         # An edit takes at most one letter away: cheap to find out, and leaves few words to compare in full.
-        if len(letters.difference(known)) <= most and (distance := edits_between(word, known)) <= most:
-            found.append((distance, rank, known))
+        if len(letters.difference(known)) <= most:
+            distance = edits_between(word, known)
+            if distance <= (2 if _is_mixed(word, known) else most):
+                found.append((distance, rank, known))
     return min(found)[-1] if found else None
+
+
+def _is_mixed(word: str, known: str) -> bool:
+    """Whether two words have the same letters, and only those between the first and the last stand in other places."""
+    return len(word) >= _MIXED and (word[0], word[-1]) == (known[0], known[-1]) and sorted(word) == sorted(known)
 
 
 def edits_between(one: str, other: str) -> int:

@@ -62,6 +62,8 @@ def _flat(table: Any, above: str = "") -> dict[str, Any]:
     if isinstance(table, list):
         table = {member["name"]: {k: v for k, v in member.items() if k != "name"} for member in table}
     for key, value in table.items():
+        if isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
+            value = {str(place): each for place, each in enumerate(value, 1)}
         if isinstance(value, Mapping):
             found |= _flat(value, f"{above}{key}.")
         elif value is not None and key not in REMARKS:

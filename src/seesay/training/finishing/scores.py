@@ -77,7 +77,10 @@ def score_stages(names: Sequence[str], photos: Collection, texts: Sequence[str])
     scores = score_texts(load(names[0]), photos, texts)
     for name in names[1:]:
         blend = read_blend(name)
-        scores = blend.blend(scores, score_texts(load(name), photos, texts, among=best(scores, blend.k)))
+        model = load(name)
+        knows = model.caption_words.knows
+        own = score_texts(model, photos, texts, among=best(scores, blend.most(texts, knows)))
+        scores = blend.blend(scores, own, texts, knows)
     return scores
 
 

@@ -23,7 +23,7 @@ from seesay.models.pretrained import load, load_captioner
 from seesay.models.registry import family_of
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
-from seesay.training.finishing import calibration, captions, cascade, doubt, grounding, matching, tags
+from seesay.training.finishing import calibration, captions, doubt, grounding, matching, tags
 from seesay.training.finishing.embeddings import (
     SPLIT,
     examples_of,
@@ -33,8 +33,9 @@ from seesay.training.finishing.embeddings import (
     propose_vectors,
 )
 from seesay.training.finishing.ensemble import choose_weights_on
+from seesay.training.finishing.later_stages import propose_cascade
 from seesay.training.finishing.requests import JOINED, Proposal, Request
-from seesay.training.finishing.scores import Scores, best, read_blend, score_pairs, score_stages, score_texts, tag_gains
+from seesay.training.finishing.scores import Scores, read_blend, score_pairs, score_stages, tag_gains
 
 MAX_LENGTH = 20
 """Words at which captions are cut, where the weights have not said otherwise."""
@@ -48,8 +49,6 @@ N_FITTED = 300
 """Dev images whose captions confidence is fitted to; it is measured on a third as many others."""
 FIT = "fit"
 """The part of people's judgements that a curve is fitted to."""
-FIRST_STAGES = {"regions": ("eye",), "captions": ("eye", "dvsa")}
-"""The stages of search before one of regions and before one of captions, where nothing else is said."""
 
 
 NEED_BOXES = ("grounding", "presence")
@@ -62,36 +61,6 @@ def steps_for(weights: Weights) -> list[str]:
         return ["ensemble"]
     able = family_of(weights).tuning_steps()
     return [step for step in PROPOSERS if step in able]
-
-
-def propose_cascade(weights: Weights, request: Request) -> Proposal:
-    photos = request.collection(weights, "cascade").split(SPLIT)
-    after = request.after or _stages_before(weights)
-    texts = photos.sentences
-    owners = np.repeat(np.arange(len(photos)), [len(item.sentences) for item in photos.items])
-    before = score_stages(after, photos, texts)
-    request.tell(f"scores of {', '.join(after)} are there")
-    own = score_texts(load(weights.folder), photos, texts, among=best(before, max(cascade.KS)))
-    blend, found = cascade.choose_blend(before, own, owners, after)
-    if _fits(weights, "cascade"):
-        present = read_blend(str(weights.folder))
-        blend = present if replace(present, calibration=None) == blend else blend  # another blend needs another curve
-    figures = {"before": cascade.recalls(before, owners), "with it": found}
-    return Proposal("cascade", blend.to_table(), photos.name, after, figures)
-
-
-def _stages_before(weights: Weights) -> tuple[str, ...]:
-    if _fits(weights, "cascade"):
-        return read_blend(str(weights.folder)).after
-    return FIRST_STAGES[family_of(weights).stage or "regions"]
-
-
-def _fits(weights: Weights, section: str) -> bool:
-    """Whether there is a table that was chosen beside the weights that are there; one that was not is chosen anew."""
-    try:
-        return tuned_table(weights, section) is not None
-    except SeesayError:
-        return False
 
 
 def propose_calibration(weights: Weights, request: Request) -> Proposal:

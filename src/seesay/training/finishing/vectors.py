@@ -34,6 +34,8 @@ MOST_WORDS = 3
 """Content words of the longest texts that are called short."""
 N_SHORT = 500
 """Queries of each length and collection, at most."""
+N_SENTENCES = 1500
+"""Whole sentences of each collection, at most."""
 SAID_OF = (2, 120)
 """Photos of a collection that a phrase is said of, at least and at most."""
 
@@ -205,6 +207,14 @@ def short_queries(dev: Collection) -> dict[str, list[int]]:
         own = sorted(text for text in said if n_words[text] == n)
         drawn |= {own[at]: sorted(said[own[at]]) for at in sorted(rng.permutation(len(own))[:N_SHORT])}
     return drawn
+
+
+def draw_sentences(dev: Collection) -> dict[str, list[int]]:
+    """Sentences with the photo that each was written about, by a fixed seed."""
+    written = {text: [place] for place, item in enumerate(dev.items) for text in item.sentences}
+    order = np.random.default_rng(SEED).permutation(len(written))[:N_SENTENCES]
+    texts = list(written)
+    return {texts[at]: written[texts[at]] for at in order}
 
 
 def short_phrases(words: Sequence[str]) -> Iterator[str]:
