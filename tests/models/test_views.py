@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 
+from seesay.engines import TorchModel
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import windows
 from seesay.models.base import Matcher
 from seesay.models.dvsa import DVSA, DVSAConfig
+from seesay.models.ensemble import scored_by
 from seesay.models.mrnn import MRNN, MRNNConfig
 from seesay.models.vse import VSE
 from seesay.text.vocabulary import Vocabulary
@@ -58,3 +61,18 @@ def test_a_captioner_compares_with_the_mean_training_image(vocabulary: Vocabular
     texts = model.encode_texts(SENTENCES)
     expected = model.score(model.encode_images(features), texts, normalise="mean-image")
     torch.testing.assert_close(model.score_views(views, SENTENCES), expected)
+
+
+def test_a_captioner_counts_in_an_ensemble_as_in_a_stage_of_search(vocabulary: Vocabulary, features: Features) -> None:
+    torch.manual_seed(0)
+    config = MRNNConfig(embedding=4, recurrent=6, multimodal=10, n_marginal=2, self_normalise=0.1)
+    model = MRNN(config, vocabulary, FeatureSpec("efficientnet-lite0", 64)).eval()
+    model.initialise(0)
+    model.finalize(features)
+    images, texts = model.encode_images(features), model.encode_texts(SENTENCES)
+    logits = model.score(images, texts, normalise="mean-image", softmax="logits").numpy()
+    assert not np.allclose(logits, model.score(images, texts).numpy())
+    np.testing.assert_array_equal(scored_by(model, images, texts).scores, logits)
+    answering = TorchModel(model)
+    read = answering.encode_texts(SENTENCES)
+    np.testing.assert_array_equal(answering.score_as_stage(images.detach().numpy(), read), logits)

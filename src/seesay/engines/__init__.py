@@ -145,6 +145,9 @@ class TorchModel:
     def score(self, images: Floats, texts: Any, **how: Any) -> Floats:
         return cast(Floats, self._ask("score", _tensor(images), _read(texts), **how))
 
+    def score_as_stage(self, images: Floats, texts: Any) -> Floats:
+        return self.score(images, texts, **self.model.stage_options)
+
     def embed(self, features: ImageFeatures, sentences: Sequence[str]) -> tuple[Floats, Floats]:
         if not self.model.is_embedding:
             seen = self._ask("embed_images", Features.of_arrays(features))

@@ -12,8 +12,8 @@ from seesay.models.pretrained import load
 
 
 def scored_by(model: Matcher, images: Tensor, texts: Any) -> Scored:
-    """What a model predicts, from what its two encoders gave."""
-    scores = model.score(images, texts).numpy()
+    """What a model predicts as a stage of search does, from what its two encoders gave."""
+    scores = model.score(images, texts, **model.stage_options).numpy()
     if model.hubness is None:
         return Scored(scores)
     return Scored(scores, model.hubness.of_images(images).numpy(), model.hubness.of_texts(texts).numpy())

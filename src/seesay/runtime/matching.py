@@ -254,9 +254,12 @@ class Model:
         """
         texts = self.encode_texts(sentences)
         images = views[:, 0] if self.can("step") or not isinstance(texts, Texts) else views
+        return self.score_as_stage(np.ascontiguousarray(images, np.float32), texts)
+
+    def score_as_stage(self, images: Floats, texts: Any) -> Floats:
+        """What `score_views` gives, from what the two encoders gave: (n_images, n_texts)."""
         graphs = ("score-views", "score-mean-image", "look", "score")
-        given = np.ascontiguousarray(images, np.float32)
-        return self._score(given, texts, next(filter(self.can, graphs), "score"))
+        return self._score(images, texts, next(filter(self.can, graphs), "score"))
 
     def embed(self, features: ImageFeatures, sentences: Sequence[str]) -> tuple[Floats, Floats]:
         """One vector for each image and one for each sentence, the more alike the better they fit: (n, D), (m, D)."""

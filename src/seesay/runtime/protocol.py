@@ -135,6 +135,9 @@ class Answering(Protocol):
     def score(self, images: Floats, texts: Any, *, normalise: str = "marginal") -> Floats:
         """How well each sentence fits each image, from what the two encoders gave: (n_images, n_texts)."""
 
+    def score_as_stage(self, images: Floats, texts: Any) -> Floats:
+        """As `score`, in the way of a stage of search and of a member of an ensemble: a captioner's takes less time."""
+
     def embed(self, features: ImageFeatures, sentences: Sequence[str]) -> tuple[Floats, Floats]:
         """One vector for each image and one for each sentence, the more alike the better they fit: (n, D), (m, D)."""
 

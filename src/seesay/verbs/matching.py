@@ -192,7 +192,10 @@ def _match_together(together: "Ensemble", sources: "list[Any]", texts: "list[str
         return match_together(together, sources, texts)
     models = [answering_model(member.name) for member in together.members]
     return together.join(
-        [Scored(each.score(each.encode_images(each.features(sources)), each.encode_texts(texts))) for each in models]
+        [
+            Scored(each.score_as_stage(each.encode_images(each.features(sources)), each.encode_texts(texts)))
+            for each in models
+        ]
     )
 
 
