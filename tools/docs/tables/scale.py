@@ -202,9 +202,9 @@ def scale_workers() -> str:
     verdict = "the library of one process" if killed["equal_to_one_process"] else "not the library of one process"
     note = (
         f"{found['photos']} photos on a disk, {found['rounds']} rounds in turns, each worker held to "
-        f"{100 * found['share']:.0f} % of a core on a machine that no other program used. Then the same photos in object "
-        f"storage; killed while two workers indexed them: {'; '.join(killed['killed'])} photos. The same command was "
-        f"given again, and the result is {verdict}. The database's time contains creating its tables and what the "
+        f"{100 * found['share']:.0f} % of a core on a machine that no other program used. Then the same photos in "
+        f"object storage; killed while two workers indexed them: {'; '.join(killed['killed'])} photos. The same "
+        f"command was given again, and the result is {verdict}. The database's time contains creating its tables and what the "
         "benchmark asked it all the while."
     )
     header = ["Ray workers", "photos per second against one", "CPU time of workers per photo", "of the database"]
