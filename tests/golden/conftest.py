@@ -122,6 +122,7 @@ def normalise(text: str, places: dict[str, str]) -> str:
     for place in sorted(places, key=len, reverse=True):
         text = text.replace(place, places[place])
     text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\+00:00", "<now>", text)
+    text = re.sub(r"Measured on \d{4}-\d\d-\d\d by", "Measured on <today> by", text)
     text = re.sub(r'"seconds": (\{[^}]*\}|[\d.]+)', '"seconds": <seconds>', text)
     text = re.sub(r"\b\d+\.\d+ s\b", "<seconds> s", text)
     text = re.sub(r'"id": \d+', '"id": <id>', text)  # in the order in which the file system lists photos
