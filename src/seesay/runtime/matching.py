@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from seesay.catalogue.weights import short_texts_of
 from seesay.errors import SeesayError
 from seesay.images.arrays import LOWER, OUTPUTS, Boxes, Floats, ImageFeatures, Looked, Saliency
 from seesay.runtime.blocks import block_size, score_in_blocks
 from seesay.runtime.folder import GraphFolder
 from seesay.runtime.protocol import State, Texts
-from seesay.text.tokenizer import Tokenizer, pad_rows
-from seesay.text.tokens import LONGEST
+from seesay.runtime.sentences import RowReader
+from seesay.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:  # opening images needs packages that a query does without
     from seesay.runtime.network import Network
     from seesay.runtime.trees import TreeReader
-    from seesay.settings.short_texts import ShortTexts
     from seesay.text.trees import Tree
     from seesay.text.vocabulary import Vocabulary
 
@@ -98,7 +96,7 @@ class Model:
 
     def can(self, verb: str) -> bool:
         """Whether it answers `step` (writes captions), `regions`, `phrases`, `embed`, `look`, `pooled`, `saliency`."""
-        if verb in ("texts", "phrases") and self._trees:
+        if verb in ("texts", "phrases") and self._reads_trees:
             return True
         return self.is_embedding if verb == "embed" else verb in self.graphs.names
 
@@ -163,67 +161,45 @@ class Model:
         encoded = self.encode_images(features)
         return encoded[:, None] if encoded.ndim == 2 else encoded
 
-    def text_inputs(self, sentences: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """What the graph `texts` reads: words, subwords, or both where an embedding stands beside the model."""
-        if "subwords" not in self.graphs.open("texts").inputs:
-            return self.word_rows(sentences)
-        reader: Any = self.tokenizer
-        subwords, mask = reader.rows(sentences)
-        own = {"subwords": np.asarray(subwords), "mask": np.asarray(mask)}
-        return own if self._beside is None else {**own, **self._beside.word_rows(sentences)}
-
     @property
-    def caption_words(self) -> Tokenizer:
-        """The words that captions taught: an embedding that stands beside it has counted them."""
-        return self.tokenizer if self._beside is None else self._beside.tokenizer
+    def _reads_trees(self) -> bool:
+        return "level" in self.graphs.names
 
     @cached_property
-    def _beside(self) -> "Model | None":
-        """The embedding whose vectors stand beside this model's."""
-        name = self.about["config"].get("beside")
-        return Model(self.graphs.source_folder(str(name))) if name else None
-
-    def word_rows(self, sentences: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-        """The numbers of words, padded (n, T), and the lengths (n,); an empty sentence is one unknown word."""
-        words, lengths = pad_rows(self.tokenizer, sentences, LONGEST)
-        return {"words": words, "lengths": lengths}
-
-    def encode_texts(self, sentences: Sequence[str]) -> Any:
-        """What the model keeps of each sentence: an array of n rows, or `Texts`."""
-        if self._trees:
-            read = self._trees.encode_texts(sentences or [""])
-            return read if sentences else read[:0]
-        found = self.graphs.open("texts")(self.text_inputs(sentences or [""]))
-        encoded: Any = found[0] if len(found) == 1 else Texts(*found)
-        if self._short:
-            encoded[:, -1] *= self._short.shares_of(sentences or [""])
-        return encoded if sentences else encoded[:0]
+    def _rows(self) -> RowReader:
+        """What reads sentences as rows; of a model that reads trees, its words."""
+        return RowReader(self.graphs)
 
     @cached_property
-    def _short(self) -> "ShortTexts | None":
-        return short_texts_of(self.weights)
-
-    def encode_phrases(self, phrases: Sequence[str]) -> Floats:
-        """One vector for each phrase, read alone: (n, D)."""
-        if self._trees:
-            return self._trees.encode_phrases(phrases or [""])[: len(phrases)]
-        found: Floats = self.graphs.open("phrases")(self.word_rows(phrases or [""]))[0]
-        return found[: len(phrases)]
-
-    def remember(self, sentence: str, tree: "Tree") -> None:
-        """Take the tree of a sentence as it is given, without the parser; of a model that reads trees."""
-        if self._trees is None:
-            raise SeesayError(f"{self.name} reads no trees", hint="seesay models")
-        self._trees.remember(sentence, tree)
-
-    @cached_property
-    def _trees(self) -> "TreeReader | None":
-        """What reads sentences, where that is done by trees."""
-        if "level" not in self.graphs.names:
-            return None
+    def _reader(self) -> "RowReader | TreeReader":
+        """What reads its sentences."""
+        if not self._reads_trees:
+            return self._rows
         from seesay.runtime.trees import TreeReader
 
         return TreeReader(self.graphs)
+
+    @property
+    def caption_words(self) -> Tokenizer:
+        """The words that captions taught, with how often they have each."""
+        return self._rows.caption_words
+
+    def text_inputs(self, sentences: Sequence[str]) -> dict[str, NDArray[Any]]:
+        """What the graph `texts` reads of sentences."""
+        return self._rows.text_inputs(sentences)
+
+    def encode_texts(self, sentences: Sequence[str]) -> Any:
+        """What the model keeps of each sentence: an array of n rows, or `Texts`."""
+        encoded = self._reader.encode_texts(sentences or [""])
+        return encoded if sentences else encoded[:0]
+
+    def encode_phrases(self, phrases: Sequence[str]) -> Floats:
+        """One vector for each phrase, read alone: (n, D)."""
+        return self._reader.encode_phrases(phrases or [""])[: len(phrases)]
+
+    def remember(self, sentence: str, tree: "Tree") -> None:
+        """Take the tree of a sentence as it is given, without the parser; of a model that reads trees."""
+        self._reader.remember(sentence, tree)
 
     def encode_regions(self, features: ImageFeatures, boxes: Boxes) -> Floats:
         """The vectors of any regions of images whose maps are given: (n, N, D)."""
@@ -275,7 +251,7 @@ class Model:
         """What the match of every image with the sentence in the same place rests on (excitation backprop)."""
         if features.map is None:
             raise ValueError("an explanation needs the features' map")
-        given: dict[str, NDArray[Any]] = {"map": features.map, **self.word_rows(sentences)}
+        given: dict[str, NDArray[Any]] = {"map": features.map, **self._rows.word_rows(sentences)}
         return Saliency(*self.graphs.open("saliency-contrastive" if contrastive else "saliency")(given))
 
     def start(self, images: Floats) -> State:
