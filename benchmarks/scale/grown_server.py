@@ -77,7 +77,7 @@ def before(share: float) -> Filter:
 
 
 def passing(days: Any, where: Filter) -> Mask:
-    return np.ones(len(days), bool) if where.before is None else days < np.datetime64(where.before)
+    return days < np.datetime64(where.before) if where.before else np.ones(len(days), bool)
 
 
 def exact_best(grown: Grown, queries: dict[str, Floats], masks: dict[str, Mask]) -> dict[tuple[str, str], Any]:

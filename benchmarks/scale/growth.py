@@ -215,7 +215,7 @@ def fit(real: Floats, near: Ids, chosen_on: Ids) -> tuple[Recipe, float]:
             tried[steps] = difference(describe(made[: len(chosen_on)], made), expected, range(len(QUANTILES)))
         return tried[steps]
 
-    best = _START
+    best: tuple[int, ...] = _START
     while True:
         around = [
             (*best[:place], best[place] + way, *best[place + 1 :])

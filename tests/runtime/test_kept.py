@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,12 +67,35 @@ def test_the_second_process_does_not_unpack_anything(cache: Path, monkeypatch: p
 def test_a_graph_that_is_asked_often_is_opened_once_more(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Model("vse")
     wanted = model.encode_texts(["a dog"])
-    ways = []
-    own = kept.open_session
-    monkeypatch.setattr(kept, "open_session", lambda *rest, **how: ways.append(how) or own(*rest, **how))
+    threads = watch_threads(monkeypatch)
     for _ in range(2 * OFTEN):
         np.testing.assert_allclose(model.encode_texts(["a dog"]), wanted, atol=2e-6)
-    assert ways == [{"optimise": False}]
+    assert threads == [1]
+
+
+def test_only_several_sentences_are_shared_by_two_threads(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Model("vse")
+    for _ in range(OFTEN + 1):
+        model.encode_texts(["a dog"])
+    monkeypatch.setattr(kept, "n_cores", lambda: 8)
+    threads = watch_threads(monkeypatch)
+    model.encode_texts(SENTENCES)
+    model.encode_texts(["a dog"])
+    model.encode_texts(SENTENCES)
+    assert threads == [2]
+
+
+def watch_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The threads of each graph that is opened from here on."""
+    threads: list[int] = []
+    own = kept.open_session
+
+    def watched(path: Path, n: int, *rest: Any, **how: Any) -> Any:
+        threads.append(n)
+        return own(path, n, *rest, **how)
+
+    monkeypatch.setattr(kept, "open_session", watched)
+    return threads
 
 
 def test_a_graph_that_another_process_removed_goes_on_being_asked(cache: Path) -> None:

@@ -4,9 +4,10 @@ Opening such a graph unpacks its weights, folds what is constant and rearranges 
 as an answer takes. The first process that opens one keeps what it has become, a graph and the
 weights as they are computed with, in a file that the next process maps into its memory.
 
-A kept graph is opened without rearranging its weights, which pays only where it is asked often: for several sentences
-at once, or after a few questions, it is opened once more with that, and with a second thread: reading the weights from
-memory is half of the work. The two differ in the last bit of what they give.
+A kept graph is opened without rearranging its weights, which pays only where it is asked often: after a few questions
+it is opened once more with that, and for several sentences at once with a second thread, too. One sentence is too
+little to share: threads wait for each other at every word that a recurrence reads, the longer the more another program
+uses the cores. What the ways give differs in the last bit.
 """
 
 import hashlib
@@ -41,21 +42,28 @@ _ABOUT = "about.json"
 class AskedOften:
     """A graph that is opened at once, and again for many questions."""
 
-    def __init__(self, first: Session, again: Callable[[], Session]) -> None:
+    def __init__(self, first: Session, again: Callable[[int], Session]) -> None:
         self.inputs, self.outputs, self.path = first.inputs, first.outputs, first.path
         self._session, self._again = first, again
-        self._questions, self._is_warm, self._lock = count(1), False, Lock()
+        self._questions, self._threads, self._lock = count(1), 0, Lock()
 
     def __call__(self, arrays: Arrays) -> list[NDArray[Any]]:
         """What the graph gives, in the order of its outputs (`Session`)."""
-        several = any(len(rows) > 1 for rows in arrays.values())
-        if not self._is_warm and (several or next(self._questions) > OFTEN):
-            with self._lock:
-                if not self._is_warm:
-                    with suppress(SeesayError):  # another process has removed what was kept: this one goes on with it
-                        self._session = self._again()
-                    self._is_warm = True
+        if any(len(rows) > 1 for rows in arrays.values()):
+            self._open_again(min(2, n_cores()))
+        elif not self._threads and next(self._questions) > OFTEN:
+            self._open_again(1)
         return self._session(arrays)
+
+    def _open_again(self, threads: int) -> None:
+        """With rearranged weights and so many threads, unless it is open so."""
+        if self._threads >= threads:
+            return
+        with self._lock:
+            if self._threads < threads:
+                with suppress(SeesayError):  # another process has removed what was kept: this one goes on with it
+                    self._session = self._again(threads)
+                self._threads = threads
 
 
 def find_kept(sources: Sequence[str]) -> AskedOften | None:
@@ -98,7 +106,7 @@ def _folder(sources: Sequence[str]) -> Path:
 
 def _open(path: Path, shared: Arrays | None = None, *, optimise: bool = True) -> AskedOften:
     first = open_session(path, 1, shared, optimise=optimise, rearrange=False)
-    return AskedOften(first, lambda: open_session(path, min(2, n_cores()), shared, optimise=optimise))
+    return AskedOften(first, lambda threads: open_session(path, threads, shared, optimise=optimise))
 
 
 def _write(path: Path, folder: Path, shared: Arrays) -> None:

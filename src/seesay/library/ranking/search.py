@@ -240,10 +240,10 @@ def _fold(ranked: Ranked) -> list[Result]:
     place_of: dict[int, int] = {}  # row of a photo that was kept → its place among the results
     for start in range(0, len(ranked), _AT_ONCE):
         near = vectors[start : start + _AT_ONCE] @ vectors[: start + _AT_ONCE].T  # (rows, those up to them)
-        has_twins: list[bool] = list(np.tril(near >= NEAR_IDENTICAL, start - 1).any(1))
+        have_twins = set(np.nonzero(np.tril(near >= NEAR_IDENTICAL, start - 1))[0].tolist())
         for row, (score, word, hit) in enumerate(ranked[start : start + _AT_ONCE], start):
             above = near[row - start, :row]
-            alike = np.flatnonzero(above >= NEAR_IDENTICAL).tolist() if has_twins[row - start] else ()
+            alike = np.flatnonzero(above >= NEAR_IDENTICAL).tolist() if row - start in have_twins else ()
             twins = [twin for twin in alike if twin in place_of]
             if twins:
                 place = place_of[max(twins, key=lambda twin: float(above[twin]))]
