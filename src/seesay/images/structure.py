@@ -1,6 +1,6 @@
 """What an image file is made of, looked at without its pixels: of how many parts, and whether they are complete.
 
-A few bytes can ask for a lot of work: every scan of a progressive JPEG goes over the whole picture, and takes ten bytes;
+A few bytes can ask for much work: every scan of a progressive JPEG goes over the whole picture, and takes ten bytes;
 a reader notes every segment, chunk or block that it meets. So parts are counted before anything is decoded.
 
 A file can also be well-formed and hold only the upper rows. Pillow fills what is missing with black or grey and says
