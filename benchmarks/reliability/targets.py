@@ -16,7 +16,7 @@ Read = Callable[[bytes, Path], object]
 def _image(content: bytes, folder: Path) -> object:
     """A picture; a PNG with its checksums as they are and as they should be."""
     from seesay.images.io import open_image
-    from seesay.images.wholeness import require_whole
+    from seesay.images.structure import require_whole
     from seesay.library.indexing.metadata import read_metadata
 
     if (right := with_right_checksums(content)) != content:

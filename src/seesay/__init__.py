@@ -9,6 +9,7 @@ Example:
 Heavy modules are imported when a name is first used: `import seesay` itself takes no time.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from seesay.verbs.regions import find_regions
     from seesay.verbs.searching import search
     from seesay.verbs.words import nearest_words
+
+# ONNX Runtime reports machine and process to its makers, a few seconds after it is imported. It reads this when it is
+# imported, wherever that is; a person who has set it otherwise has decided so.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 __version__ = VERSION
 __all__ = [

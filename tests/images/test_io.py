@@ -226,6 +226,14 @@ def test_a_huge_picture_is_refused_before_decoding_and_without_pillows_warning(m
         open_image(data)
 
 
+def test_a_tiff_of_huge_tiles_is_refused_before_one_is_made() -> None:
+    """However small the picture is, each tile is decoded whole: two gigabytes for one pixel of it."""
+    sides = {256: 10, 257: 10, 258: 8, 259: 8, 262: 1, 277: 1, 322: 20_000, 323: 20_000, 324: 8, 325: 100}
+    tags = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in sides.items())
+    with pytest.raises(SeesayError, match=r"too large \(in tiles of 20000 x 20000\)"):
+        open_image(b"II*\0" + struct.pack("<IH", 8, len(sides)) + tags + bytes(200))
+
+
 @pytest.mark.filterwarnings("error")
 def test_the_pixel_cap_and_not_pillows_decides() -> None:
     with pytest.raises(SeesayError, match="too large"):

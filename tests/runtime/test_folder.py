@@ -101,6 +101,33 @@ def test_numbers_outside_of_the_folder_are_refused(copied: Path, location: str) 
     refused(copied, "a file of the same folder")
 
 
+def _elsewhere(location: str) -> onnx.TensorProto:
+    tensor = onnx.TensorProto(name="hidden", data_type=1, dims=[4], data_location=onnx.TensorProto.EXTERNAL)
+    for key, value in (("location", location), ("offset", "0"), ("length", "16")):
+        tensor.external_data.add(key=key, value=value)
+    return tensor
+
+
+@pytest.mark.parametrize("place", ["constant", "branch", "sparse", "function"])
+def test_numbers_of_another_file_are_refused_wherever_a_graph_hides_them(copied: Path, place: str) -> None:
+    """ONNX Runtime reads them for constants and in branches as well."""
+
+    def hide(graph: onnx.ModelProto) -> None:
+        constant = onnx.helper.make_node("Constant", [], ["unused"], value=_elsewhere("card.md"))
+        if place == "constant":
+            graph.graph.node.append(constant)
+        elif place == "branch":
+            branch = onnx.helper.make_graph([], "branch", [], [], [_elsewhere("card.md")])
+            graph.graph.node.append(onnx.helper.make_node("If", ["x"], ["unused"], then_branch=branch))
+        elif place == "sparse":
+            graph.graph.sparse_initializer.add(values=_elsewhere("card.md"))
+        else:
+            graph.functions.add(name="hidden").node.append(constant)
+
+    change_graph(copied, hide)
+    refused(copied, "a node has numbers in another file")
+
+
 @pytest.mark.parametrize("file", ["../vse/texts.onnx", "", ".."])
 def test_a_graph_outside_of_the_folder_is_refused(copied: Path, file: str) -> None:
     change_config(copied, lambda about: about["graphs"]["files"]["texts"].update(file=file))

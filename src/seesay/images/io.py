@@ -6,6 +6,7 @@ file's first bytes and never by its name: only the formats listed here are ever 
 """
 
 import logging
+import math
 import warnings
 from collections.abc import Callable
 from io import BytesIO
@@ -23,12 +24,16 @@ from PIL.WebPImagePlugin import WebPImageFile
 
 from seesay.errors import SeesayError
 from seesay.images.sources import ImageSource, as_source
+from seesay.images.structure import require_few_parts
 from seesay.system import remote
 from seesay.system.reading import PHOTO, read_regular
 
 FORMATS: Final = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "HEIC")
 MAX_PIXELS: Final = 100_000_000
 _LONGEST: Final = 1000  # of max_pixels, the share that is one side: a line of 90 million takes gigabytes to shrink
+
+_TILE: Final = (322, 323)  # tags of a TIFF, for the width and the height of what is decoded at a time
+_LARGEST_TILE: Final = 1 << 24
 
 _Opener = Callable[[BinaryIO], Image.Image]
 
@@ -97,18 +102,15 @@ def open_image(source: ImageSource, *, max_pixels: int = MAX_PIXELS, at_least: i
     given = as_source(source)
     if isinstance(given, Image.Image):
         return _guarded("the given image", lambda: _finish(given, "the given image", max_pixels, None))
-    if isinstance(given, bytes):
-        name = "the given bytes"
-        return _guarded(name, lambda: _read(BytesIO(given), name, max_pixels, at_least))
-    with _open_file(given) as file:
-        return _guarded(str(given), lambda: _read(file, str(given), max_pixels, at_least))
+    content, name = (given, "the given bytes") if isinstance(given, bytes) else (_read_file(given), str(given))
+    return _guarded(name, lambda: _read(content, name, max_pixels, at_least))
 
 
-def _open_file(path: Path) -> BinaryIO:
+def _read_file(path: Path) -> bytes:
     if remote.is_remote(path):
-        return BytesIO(remote.read(path))
+        return remote.read(path)
     try:
-        return BytesIO(read_regular(path, PHOTO))
+        return read_regular(path, PHOTO)
     except IsADirectoryError as error:
         raise SeesayError(f"cannot open {path}: it is a folder", hint="give the image inside it") from error
     except OSError as error:
@@ -128,11 +130,11 @@ def _guarded(name: str, step: Callable[[], Image.Image]) -> Image.Image:
         raise SeesayError(f"cannot open {name}: damaged or cut off ({error or type(error).__name__})") from error
 
 
-def _read(file: BinaryIO, name: str, max_pixels: int, at_least: int | None) -> Image.Image:
-    opener = find_opener(file.read(64), name)
-    file.seek(0)
+def _read(content: bytes, name: str, max_pixels: int, at_least: int | None) -> Image.Image:
+    opener = find_opener(content[:64], name)
+    require_few_parts(content, name)
     try:
-        image = opener(file)
+        image = opener(BytesIO(content))
     except Image.DecompressionBombError as error:
         raise _too_large(name, str(error), max_pixels) from error
     return _finish(image, name, max_pixels, at_least)
@@ -188,6 +190,9 @@ def _finish(image: Image.Image, name: str, max_pixels: int, at_least: int | None
     width, height = image.size
     if width * height > max_pixels or max(width, height) > max_pixels // _LONGEST + _LONGEST:
         raise _too_large(name, f"{width} x {height}", max_pixels)
+    tile = [image.tag_v2.get(tag) for tag in _TILE] if isinstance(image, TiffImageFile) else []
+    if all(isinstance(side, int) for side in tile) and math.prod(tile) > max(max_pixels, _LARGEST_TILE):
+        raise _too_large(name, f"in tiles of {' x '.join(map(str, tile))}", max_pixels)
     if width * height == 0:
         raise SeesayError(f"cannot open {name}: it has no pixels ({width} x {height})")
     if at_least is not None and isinstance(image, JpegImageFile):

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
+from seesay.runtime.graph_file import require_own_numbers
 
 Arrays = Mapping[str, NDArray[Any]]
 UNIT, INNER = "unit", "inner"
@@ -40,6 +41,7 @@ def open_computed(path: Path | None, how: Any, threads: int) -> Computed:
         return Computed(("images", "texts"), ("scores",), lambda arrays: [arrays["images"] @ arrays["texts"].T])
     if path is None or not isinstance(how, Mapping) or not isinstance(how.get("output"), str):
         raise SeesayError(f"a published graph is described by {str(how)[:80]!r}", allowed=f"{UNIT}, {INNER}, a table")
+    require_own_numbers(path)
     session, output = open_run(path, threads), how["output"]
     return Computed(
         ("subwords", "mask"), ("texts",),

@@ -1,7 +1,8 @@
 """What a graph's file says about itself, read before ONNX Runtime is given the file.
 
-An ONNX file is a protocol buffer. Of it only this is looked at: the operator set, and for each initialiser its shape
-and where its numbers lie. Numbers themselves are skipped, so a file of any size takes no memory.
+An ONNX file is a protocol buffer. Of it only this is looked at: the operator set, for each initialiser its shape and
+where its numbers lie, and whether a node has numbers that lie elsewhere. Numbers themselves are skipped, so a file of
+any size takes no memory.
 """
 
 import mmap
@@ -19,6 +20,17 @@ from seesay.system.reading import open_regular
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FLOATS = {1: np.float32, 10: np.float16}
 """Kinds of numbers, as ONNX counts them."""
+_INSIDE = {
+    "model": {7: "graph", 20: "training", 25: "function"},
+    "training": {1: "graph", 2: "graph"},
+    "function": {7: "node", 11: "attribute"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
+    "sparse": {1: "tensor", 2: "tensor"},
+}
+_INSIDE["own"] = {field: kind for field, kind in _INSIDE["graph"].items() if kind != "tensor"}
+"""Which fields of a message are messages that tensors may be in, and of what kind."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,19 @@ def read_graph_file(path: Path) -> GraphFile:
         return _read_model(data)
     except (IndexError, ValueError, UnicodeDecodeError) as error:
         raise SeesayError(f"the graph {path} is damaged or truncated: {error}", hint="seesay export") from error
+
+
+def require_own_numbers(path: Path) -> None:
+    """Refuse a graph that is damaged, or that keeps numbers in another file.
+
+    Raises:
+        SeesayError: It does.
+    """
+    for stored in read_graph_file(path).stored.values():
+        if stored.location:
+            raise SeesayError(
+                f"the graph {path} has numbers in {stored.location[:80]!r}", allowed="a file that holds them itself"
+            )
 
 
 def _map(path: Path) -> memoryview:
@@ -103,7 +128,27 @@ def _read_model(data: memoryview) -> GraphFile:
                     stored[name] = found
     if not has_graph or not opset:
         raise ValueError("it holds no graph")
+    _refuse_hidden(data)
     return GraphFile(opset, stored)
+
+
+def _refuse_hidden(data: memoryview) -> None:
+    """Refuse numbers of another file anywhere but among the graph's own initialisers, which are checked one by one.
+
+    ONNX Runtime takes them for what a node is given and for the branches of a node as well.
+    """
+    waiting = [("model", data)]
+    while waiting:
+        kind, message = waiting.pop()
+        for field, value in _fields(message):
+            inner = _INSIDE[kind].get(field)
+            if inner is None or not isinstance(value, memoryview):
+                continue
+            if inner != "tensor":
+                # An initialiser of the graph itself is no hidden one.
+                waiting.append(("own" if kind == "model" and inner == "graph" else inner, value))
+            elif any(number == 13 or (number == 14 and given) for number, given in _fields(value)):
+                raise ValueError("a node has numbers in another file")
 
 
 def _read_tensor(data: memoryview) -> tuple[str, Stored]:

@@ -14,7 +14,7 @@ from seesay.catalogue.weights import FORMAT
 from seesay.errors import SeesayError
 from seesay.runtime.computed import INNER, UNIT
 from seesay.runtime.folder import WEIGHTS, file_digest
-from seesay.runtime.graph_file import read_graph_file
+from seesay.runtime.graph_file import read_graph_file, require_own_numbers
 from seesay.system.files import prepare_folder
 from seesay.text.pieces import Pieces
 from seesay.towers.looking import Candidate
@@ -98,14 +98,9 @@ def _width(path: Path, run: Callable[[], Floats]) -> int:
 def _require_whole(path: Path) -> None:
     """Refuse a graph that is damaged, or that keeps its numbers elsewhere."""
     try:
-        found = read_graph_file(path)
+        require_own_numbers(path)
     except SeesayError as error:
-        raise SeesayError(error.what, hint="fetch the file again") from error
-    for stored in found.stored.values():
-        if stored.location:
-            raise SeesayError(
-                f"the graph {path} has numbers in {stored.location[:80]!r}", allowed="a file that holds them itself"
-            )
+        raise SeesayError(error.what, allowed=error.allowed, hint="fetch the file again") from error
 
 
 def _write(path: Path, table: Mapping[str, Any]) -> None:

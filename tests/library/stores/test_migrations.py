@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.library.stores import migrations
+from seesay.library.stores import database, migrations
 from seesay.library.stores.migrations import MIGRATIONS, migrate
 from seesay.library.stores.sqlite import SqliteStore
 
@@ -120,3 +120,38 @@ def test_the_database_of_another_program_is_refused(tmp_path: Path) -> None:
         SqliteStore(tmp_path)
     with sqlite3.connect(tmp_path / "library.db") as connection:
         assert tables(connection) == {"bookmarks"}
+
+
+HOSTILE = {
+    "trigger": "CREATE TRIGGER gone AFTER INSERT ON photos BEGIN DELETE FROM contents; END",
+    "view": "DROP TABLE photos; CREATE VIEW photos AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "
+    "SELECT i + 1 FROM n) SELECT i AS id FROM n",
+    "table": "DROP TABLE thumbnails; CREATE TABLE thumbnails (content INTEGER PRIMARY KEY, "
+    "jpeg BLOB AS (zeroblob(1000000000)))",
+    "index": "CREATE INDEX slow ON photos (length(hex(zeroblob(size))))",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("may_write", [True, False])
+def test_what_somebody_else_has_written_into_a_library_is_never_run(
+    kind: str, may_write: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    SqliteStore(tmp_path).close()
+    with sqlite3.connect(tmp_path / "library.db") as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.executescript(HOSTILE[kind])
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    monkeypatch.setattr(database, "_may_write", lambda _: may_write)
+    with pytest.raises(SeesayError, match=f"is damaged: its {kind} .* is not one that seesay makes"):
+        SqliteStore(tmp_path)
+    if may_write:
+        assert database.recover(tmp_path) == tmp_path / "library.db.damaged"
+
+
+def test_what_sqlite_keeps_for_itself_is_no_damage(tmp_path: Path) -> None:
+    SqliteStore(tmp_path).close()
+    with sqlite3.connect(tmp_path / "library.db") as connection:
+        connection.execute("ANALYZE")
+    SqliteStore(tmp_path).close()

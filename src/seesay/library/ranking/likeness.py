@@ -151,7 +151,7 @@ def vector_of(store: Store, encoder: ExampleEncoder, like: Source | Crop) -> Vec
         content = find_photo(store, like).content
         return store.vectors([content])[content]
     from seesay.images.io import open_image
-    from seesay.images.wholeness import require_whole
+    from seesay.images.structure import require_whole
 
     image = open_crop(store, like) if isinstance(like, Crop) else open_image(like, at_least=encoder.pixels)
     if isinstance(like, bytes):  # sent by somebody, perhaps not to its end

@@ -11,7 +11,7 @@ from typing import Any
 
 from seesay.errors import SeesayError
 from seesay.library.stores.address import check_folder
-from seesay.library.stores.migrations import migrate
+from seesay.library.stores.migrations import check_schema, migrate
 from seesay.system.reading import read_regular
 
 FILE = "library.db"
@@ -158,7 +158,7 @@ def _open_unchanging(file: Path) -> sqlite3.Connection:
     address = f"{file.resolve().as_uri()}?mode=ro&immutable=1"
     connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("SELECT 1 FROM about").fetchone()
+        check_schema(connection, str(file.parent))
     except BaseException:
         connection.close()
         raise

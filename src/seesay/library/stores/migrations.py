@@ -4,7 +4,10 @@ A step that has been released is never changed: a change is another step. `PRAGM
 file has had. All that are missing are taken in one transaction, so a killed process leaves the file as it was.
 """
 
+import re
 import sqlite3
+from contextlib import closing
+from functools import cache
 
 from seesay.errors import SeesayError
 
@@ -102,11 +105,7 @@ def migrate(connection: sqlite3.Connection, name: str) -> None:
         >>> connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
         True
     """
-    connection.execute("BEGIN")  # what is read is of one moment, whoever else is making the same library
-    try:
-        version = _version(connection, name)
-    finally:
-        connection.rollback()
+    version = check_schema(connection, name)
     if version == len(MIGRATIONS):
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -121,6 +120,46 @@ def migrate(connection: sqlite3.Connection, name: str) -> None:
     except BaseException:
         connection.rollback()  # which a full disk may have done already
         raise
+
+
+def check_schema(connection: sqlite3.Connection, name: str) -> int:
+    """How many steps a library has had; whatever stands in its file, nothing but that has been done to it.
+
+    A view or a trigger, a computed column or an index on an expression would run what somebody else has written, as
+    soon as a row is read.
+
+    Raises:
+        SeesayError: The file belongs to another program or to a later seesay, or has something that no step makes.
+    """
+    connection.execute("BEGIN")  # what is read is of one moment, whoever else is making the same library
+    try:
+        version = _version(connection, name)
+        known = _schema_after(MIGRATIONS[:version])
+        for kind, label, sql in connection.execute("SELECT type, name, sql FROM sqlite_schema"):
+            is_internal = kind in ("table", "index") and str(label).startswith("sqlite_")
+            if (kind, label, _plain(sql)) not in known and not is_internal:
+                raise SeesayError(
+                    f"the library {name} is damaged: its {kind} {str(label)[:80]!r} is not one that seesay makes",
+                    hint="seesay library rebuild FOLDER",
+                )
+    finally:
+        connection.rollback()
+    return version
+
+
+@cache
+def _schema_after(steps: tuple[str, ...]) -> frozenset[tuple[str, str, str]]:
+    """Kind, name and definition of all that some steps make."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for step in steps:
+            connection.executescript(step)
+        rows = connection.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
+    return frozenset((kind, name, _plain(sql)) for kind, name, sql in rows)
+
+
+def _plain(sql: object) -> str:
+    """A definition without comments, and with one space for any."""
+    return " ".join(re.sub(r"--[^\n]*", "", str(sql or "")).split())
 
 
 def _version(connection: sqlite3.Connection, name: str) -> int:

@@ -10,7 +10,7 @@ from PIL import Image
 
 from seesay.errors import SeesayError
 from seesay.images.io import open_image
-from seesay.images.wholeness import require_whole
+from seesay.images.structure import MOST_PARTS, MOST_SCANS, require_few_parts, require_whole
 
 NOISE = Image.effect_noise((61, 47), 60).convert("RGB")
 JPEGS: list[dict[str, Any]] = [{}, {"progressive": True}, {"restart_marker_rows": 1}, {"restart_marker_blocks": 2}]
@@ -84,3 +84,74 @@ def test_what_is_no_picture_at_all_is_cut_off() -> None:
     for content in (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0"):
         with pytest.raises(SeesayError, match="its data end early"):
             require_whole(content, 16)
+
+
+SMALL = Image.new("RGB", (40, 30), "teal")
+SCAN = b"\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x10"  # of ten bytes, which goes over the whole picture
+
+
+def with_scans(n: int) -> bytes:
+    """A progressive JPEG with `n` scans more than it needs."""
+    content = save(SMALL, "JPEG", progressive=True)
+    return content[:-2] + SCAN * n + content[-2:]
+
+
+def with_segments(segment: bytes, n: int) -> bytes:
+    content = save(SMALL, "JPEG")
+    return content[:2] + segment * n + content[2:]
+
+
+def with_chunks(n: int) -> bytes:
+    content = save(SMALL, "PNG")
+    at = content.index(b"IDAT") - 4
+    return content[:at] + (bytes(4) + b"prVt" + struct.pack(">I", zlib.crc32(b"prVt"))) * n + content[at:]
+
+
+def with_comments(n: int) -> bytes:
+    content = save(SMALL.convert("P"), "GIF")
+    at = content.index(b",", 13)
+    return content[:at] + b"!\xfe\x01a\x00" * n + content[at:]
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (with_scans(MOST_SCANS + 1), "500 scans"),
+        (with_segments(b"\xff\xe1\x00\x09Exif\0\0x", 101), "100 segments of EXIF"),
+        (with_segments(b"\xff\xe5\x00\x02", MOST_PARTS), "100,000 segments"),
+        (with_chunks(MOST_PARTS), "100,000 chunks"),
+        (with_comments(MOST_PARTS // 2 + 1), "100,000 blocks"),
+    ],
+    ids=["scans", "exif", "segments", "chunks", "comments"],
+)
+def test_a_file_of_more_parts_than_anything_needs_is_refused_before_it_is_read(content: bytes, what: str) -> None:
+    """Ten thousand scans of ten bytes over a hundred million pixels take a minute; a comment of a byte takes 170."""
+    with pytest.raises(SeesayError, match=f"cannot open the given bytes: it has more than {what}"):
+        open_image(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [with_scans(300), with_segments(b"\xff\xe1\x00\x09Exif\0\0x", 90), with_chunks(5000), with_comments(5000)],
+    ids=["scans", "exif", "chunks", "comments"],
+)
+def test_a_file_of_many_parts_opens(content: bytes) -> None:
+    assert open_image(content).size == SMALL.size
+
+
+def test_what_a_camera_leaves_behind_the_picture_is_not_counted() -> None:
+    require_few_parts(save(SMALL, "JPEG") + SCAN * 2000, "a photo with a film behind it")
+
+
+@pytest.mark.parametrize("options", JPEGS)
+def test_filler_of_any_length_takes_no_longer_than_it_is_long(options: dict[str, Any]) -> None:
+    """Looking for its end from each byte of it would take hours for a megabyte."""
+    content = save(SMALL, "JPEG", **options)
+    at = content.rindex(b"\xff\xda") + 12
+    for filled in (
+        content[:at] + b"\xff" * 1_000_000 + b"\x00" + content[at:],
+        content[:2] + b"\xff" * 1_000_000 + content[2:],
+    ):
+        require_few_parts(filled, "a photo")
+        with suppress(SeesayError):
+            require_whole(filled, 16)
