@@ -4,11 +4,11 @@
 
 The default method is alignment, which explains any joint embedding or aligner. Its map is measured twice: as it is
 drawn, the sum of the maps of single words, and for the phrase as a whole, as `seesay ground` reads it. Pointing is on
-the phrases of Flickr30k Entities. Dependence is the mean correlation between the map of a photo's own sentence and those
-of three sentences of other photos. The record keeps the rows of the other split.
+the phrases of Flickr30k Entities. Dependence is the mean correlation between the map of a photo's own sentence and
+those of three sentences of other photos. The record keeps the rows of the other split.
 
-Decided before it was run: the best weights for the default are those whose drawn maps point best on 200 dev photos among
-those with a dependence of .5 or less; test says what they reach.
+Decided before it was run: the best weights for the default are those whose drawn maps point best on 200 dev photos
+among those with a dependence of .5 or less; test says what they reach.
 """
 
 import argparse
