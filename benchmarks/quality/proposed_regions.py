@@ -2,8 +2,9 @@
 
     SEESAY_DATA=… python -m benchmarks.quality.proposed_regions hmlstm --schemes windows-20 search-20 --photos 200
 
-The weights are those that learned with fixed windows: only the regions that a phrase can choose from are others. Regions
-are chosen by the cosine, as in the paper, and by heat, from all of them and from those other than the whole image.
+The weights are those that learned with fixed windows: only the regions that a phrase can choose from are others.
+Regions are chosen by the cosine, as in the paper, and by heat, from all of them and from those other than the whole
+image.
 """
 
 import argparse
