@@ -91,7 +91,9 @@ def _figures(records: Records, path: tuple[str, ...], keys: tuple[str, ...]) -> 
     found = [records.find([*path, *key.split(".")]) if path else None for key in keys]
     if any(figure is None for figure in found):
         return "–"
-    return " / ".join(format_figure(key, float(figure.value)) for key, figure in zip(keys, found, strict=True) if figure)
+    return " / ".join(
+        format_figure(key, float(figure.value)) for key, figure in zip(keys, found, strict=True) if figure
+    )
 
 
 def verdicts() -> str:
