@@ -20,13 +20,20 @@ from seesay.training.recipe import Recipe
 from seesay.training.run import run_recipe
 
 
-def train(recipe: Recipe, folder: Path) -> Weights:
-    """The weights of a run, which is started, taken up or found finished."""
+def find_finished(recipe: Recipe, folder: Path) -> Weights | None:
+    """The weights of a run that has ended; None where there is none of this recipe."""
     if (folder / "weights/config.json").is_file():
         weights = find(folder / "weights")
         # Weights without figures are of a run that was stopped while it measured them.
         if weights.figures and weights.about["recipe_fingerprint"] == recipe.fingerprint():
             return weights
+    return None
+
+
+def train(recipe: Recipe, folder: Path) -> Weights:
+    """The weights of a run, which is started, taken up or found finished."""
+    if (finished := find_finished(recipe, folder)) is not None:
+        return finished
     start = time.monotonic()
     weights = run_recipe(recipe, folder)
     print(f"{folder}: {(time.monotonic() - start) / 60:.1f} minutes", flush=True)

@@ -5,8 +5,8 @@
 A sweep is a TOML file: the `recipe` (of recipes/), the name of its `result` (in benchmarks/results/), `measures`, which
 are tasks of `seesay evaluate`, and `variants` with what each changes (`set`). Every run has a folder of its own, where
 its figures are kept, too. A run that was stopped goes on, and a finished one is neither run nor measured again: the
-same command after an interruption, or after parts were run on their own, costs what is left. Dev chooses; test is
-measured where the paper prints it.
+same command after an interruption, or after parts were run on their own, costs what is left. `--finished` records the
+runs that have ended and trains none. Dev chooses; test is measured where the paper prints it.
 
 Of a variant `group` says to which part of the sweep it belongs, and `published` which method of the paper it is. A
 measure may be of some `groups` only. `[together]` adds up the standardised scores of a group's variants on a split, as
@@ -31,7 +31,7 @@ import torch
 
 from benchmarks.ablations.phrase_perplexity import measure_phrases
 from benchmarks.recording import parse_arguments, record
-from benchmarks.runs import score_once, train
+from benchmarks.runs import find_finished, score_once, train
 from seesay import data
 from seesay.errors import SeesayError
 from seesay.evaluation.replication.papers import rows as published_rows
@@ -138,6 +138,7 @@ def main() -> None:
     parser.add_argument("sweep", type=Path, help="a TOML file")
     parser.add_argument("--variants", nargs="+", help="names; all where none is given")
     parser.add_argument("--groups", nargs="+", help="parts of the sweep; all where none is given")
+    parser.add_argument("--finished", action="store_true", help="record the runs that have ended; train none")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as in seesay train, for all")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the runs")
     parser.add_argument("--keep", type=Path, help="folder for score matrices of [together]")
@@ -151,7 +152,7 @@ def main() -> None:
         arguments.output = ROOT / f"benchmarks/results/{sweep.result}.json"
     wanted = choose_variants(sweep, arguments.variants, arguments.groups)
     folder = arguments.runs / sweep.result
-    rows = run(sweep, wanted, folder, arguments.set, arguments.keep)
+    rows = run(sweep, wanted, folder, arguments.set, arguments.keep, only_finished=arguments.finished)
     base = read_recipe(ROOT / f"recipes/{sweep.recipe}.toml", [*sweep.set, *arguments.set])
     record(
         arguments,
@@ -181,9 +182,19 @@ def choose_variants(sweep: Sweep, names: list[str] | None, groups: list[str] | N
 
 
 def run(
-    sweep: Sweep, variants: list[Variant], runs: Path, overrides: list[str], keep: Path | None
+    sweep: Sweep,
+    variants: list[Variant],
+    runs: Path,
+    overrides: list[str],
+    keep: Path | None,
+    *,
+    only_finished: bool = False,
 ) -> list[dict[str, Any]]:
-    """Train and measure variants; a recipe that several of them come to is trained once."""
+    """Train and measure variants; a recipe that several of them come to is trained once.
+
+    Args:
+        only_finished: Leave out variants whose training has not ended.
+    """
     collection = data.load(sweep.data)
     printed = {}
     if sweep.published:
@@ -203,12 +214,16 @@ def run(
         if (found := kept.read()) is not None:
             rows.append({**found, **row})
             continue
+        if only_finished and recipe.fingerprint() not in trained and not find_finished(recipe, runs / variant.folder):
+            print(f"{variant.folder}: not finished", flush=True)
+            continue
         try:
             weights = _train_once(recipe, runs / variant.folder, trained)
         except DivergedError as error:
             if not variant.may_diverge:
                 raise
             rows.append({**row, "finished": 0.0, "diverged": [error.what.partition(";")[0]]})
+            kept.write(rows[-1])
             continue
         for measure in wanted:
             row[measure.name] = _measured_in_training(measure, weights, sweep) or measure.of(weights, collection)
@@ -241,10 +256,11 @@ class Kept:
         return json.loads(json.dumps([self.recipe.fingerprint(), *map(asdict, self.measures)]))
 
     def read(self) -> dict[str, Any] | None:
-        if not self.path.is_file() or not (self.path.parent / "weights/config.json").is_file():
+        if not self.path.is_file():
             return None
         kept = json.loads(self.path.read_text(encoding="utf-8"))
-        return kept["row"] if kept["of"] == self.of else None
+        has_ended = "diverged" in kept["row"] or (self.path.parent / "weights/config.json").is_file()
+        return kept["row"] if has_ended and kept["of"] == self.of else None
 
     def write(self, row: dict[str, Any]) -> None:
         if self.path.parent.is_dir():  # a recipe that several variants come to has the folder of the first

@@ -16,7 +16,7 @@ from seesay.data.examples import Examples, Indices
 from seesay.grounding.heat import box_overlaps
 from seesay.images.extraction import FeatureTable
 from seesay.images.features import Features
-from seesay.images.regions import whole_and_grid
+from seesay.images.regions import Boxes, whole_and_grid
 from seesay.layers.dropout import without_dropout
 from seesay.layers.sequences import Sequences, join_rows
 from seesay.metrics.captions import perplexity
@@ -148,7 +148,13 @@ def measure_perplexity(model: Captioner, source: Examples, *, batch: int = 128) 
 
 @torch.inference_mode()
 def find_correspondences(
-    model: HMLSTM, source: Examples, maps: FeatureTable | None = None, *, parts_only: bool = False, n_images: int = 64
+    model: HMLSTM,
+    source: Examples,
+    maps: FeatureTable | None = None,
+    *,
+    parts_only: bool = False,
+    proposals: Sequence[Boxes] | None = None,
+    n_images: int = 64,
 ) -> tuple[Tensor, Tensor]:
     """The best region of every noun phrase of a source's sentences, and how well it fits: (P,) both.
 
@@ -159,8 +165,10 @@ def find_correspondences(
             fits the part of the image that is warm for the phrase. The region of the largest cosine is mostly a small
             one that shows what is typical, the head of a dog for "a dog", and misses the rest of it.
         parts_only: Choose among the regions other than the whole image, which is the first.
-        n_images: Images at a time.
+        proposals: The regions of each image, the whole first, in place of the model's own; the source has maps then.
+        n_images: Images at a time; one where each has its own regions.
     """
+    n_images = n_images if proposals is None else 1
     assert source.table is not None
     found: list[tuple[Tensor, Tensor]] = []
     starts = np.append(source.first_of, len(source.sentences))
@@ -170,10 +178,11 @@ def find_correspondences(
             texts = model.encode_trees(source.sentences[starts[start] : starts[end]])
             own = source.image_of[starts[start] : starts[end]]
             images, place = np.unique(own, return_inverse=True)
-            regions = model.encode_images(source.table.rows(images.tolist()))  # (n, N, D)
+            features, boxes = source.table.rows(images.tolist()), model.boxes if proposals is None else proposals[start]
+            regions = model.encode_regions(features, boxes)  # (n, N, D)
             owner = torch.from_numpy(place)[texts.owner]  # (P,)
             warm = None if maps is None else maps.rows(images.tolist())
-            found.append(choose_regions(model, regions, texts.phrases, owner, warm, parts_only=parts_only))
+            found.append(choose_regions(model, regions, texts.phrases, owner, warm, boxes=boxes, parts_only=parts_only))
     return torch.cat([region for region, _ in found]), torch.cat([confidence for _, confidence in found])
 
 
@@ -184,23 +193,25 @@ def choose_regions(
     owner: Tensor,
     maps: Features | None = None,
     *,
+    boxes: Boxes | None = None,
     parts_only: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """The region of its image that each phrase chooses, and the confidence in it: (P,) both.
 
     Args:
-        regions: (n, N, D) of `model.boxes` in each image.
+        regions: (n, N, D) of `boxes` in each image.
         phrases: (P, D).
         owner: (P,) the image of each phrase.
         maps: The images' features with their maps, where regions are chosen by heat.
+        boxes: (N, 4), by default `model.boxes`.
         parts_only: Choose among the regions other than the first, which is the whole image.
     """
-    first = int(parts_only)
+    first, candidates = int(parts_only), model.boxes if boxes is None else boxes
     cosines = torch.bmm(regions[owner], phrases.unsqueeze(2)).squeeze(2)  # (P, N)
     region = cosines[:, first:].argmax(1) + first
     if maps is not None and maps.map is not None and len(owner):
         _, height, width, _ = maps.map.shape
         cells = model.encode_regions(maps, whole_and_grid(height, width)[1:])  # (n, h · w, D)
         heat = torch.bmm(cells[owner], phrases.unsqueeze(2)).view(-1, height, width)
-        region = torch.from_numpy(box_overlaps(heat.double().numpy(), model.boxes[first:]).argmax(1) + first)
+        region = torch.from_numpy(box_overlaps(heat.double().numpy(), candidates[first:]).argmax(1) + first)
     return region, cosines.gather(1, region.unsqueeze(1)).squeeze(1).clamp(min=0)

@@ -147,13 +147,34 @@ def test_a_finished_run_is_not_measured_again_unless_something_else_is_asked(
     assert measured == ["test"]
 
 
+def test_runs_that_have_ended_are_recorded_without_training_the_others(
+    recipes: Path, colours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variants = (Variant("one"), Variant("two", ("seed=2",)))
+    sweep = Sweep(
+        "colours", "toy", str(colours), (Measure("dev", "retrieval", "dev"),), variants, set=("stop.epochs=1",)
+    )
+    once = program.run(sweep, [variants[0]], tmp_path / "runs", [], None)
+
+    def train(recipe: Recipe, folder: Path) -> Weights:
+        raise AssertionError(folder)
+
+    monkeypatch.setattr(program, "train", train)
+    assert program.run(sweep, list(variants), tmp_path / "runs", [], None, only_finished=True) == once
+    assert not (tmp_path / "runs/two").exists()
+
+
 def test_a_run_that_diverges_is_a_result_of_a_variant_that_may(
     recipes: Path, colours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     too_fast = ("optimiser.name=sgd",)
 
+    tried = []
+
     def train(recipe: Recipe, folder: Path) -> Weights:
+        tried.append(folder.name)
         if recipe.optimiser.name == "sgd":
+            folder.mkdir(parents=True, exist_ok=True)
             raise DivergedError("the loss became inf in epoch 1; the last good state is kept")
         return train_for_real(recipe, folder)
 
@@ -171,6 +192,8 @@ def test_a_run_that_diverges_is_a_result_of_a_variant_that_may(
     assert "dev" in base
     assert "dev" not in diverged
     assert diverged["diverged"] == ["the loss became inf in epoch 1"]
+    assert program.run(sweep, list(sweep.variants), tmp_path / "runs", [], None) == [base, diverged]
+    assert tried == ["base", "too-fast"]  # neither is tried again
     with pytest.raises(DivergedError):
         program.run(sweep, [Variant("too fast", too_fast)], tmp_path / "again", [], None)
 

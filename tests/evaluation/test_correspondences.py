@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -105,6 +106,25 @@ def test_phrases_choose_among_the_parts_of_a_picture_where_that_is_asked(model: 
     region, confidence = choose_regions(model, regions, phrases, picture, parts_only=True)
     assert region.tolist() == [1]
     assert confidence.tolist() == pytest.approx([0.6])
+
+
+class Blank:
+    """Features of images in which nothing can be seen."""
+
+    def __len__(self) -> int:
+        return len(FARM)
+
+    def rows(self, indices: list[int]) -> Features:
+        return Features(torch.zeros(len(indices), 3), torch.zeros(len(indices), 4, 4, 3))
+
+
+def test_images_may_have_regions_of_their_own(model: HMLSTM) -> None:
+    """The dog stands where only the proposal of its image is, and the bus likewise; the cat stands elsewhere."""
+    model = HMLSTM(replace(model.config, image_dim=3), model.vocabulary, model.feature_spec).eval()
+    whole, dog, bus = (0, 0, 1, 1), (0, 0, 0.5, 0.8), (0, 0, 0.3, 0.3)
+    proposals = [np.array([whole, part], np.float32) for part in (dog, bus)]
+    found = judge_correspondences(model, FARM, Blank(), parts_only=True, proposals=proposals)[1]  # type: ignore[arg-type]
+    assert [(each.region, round(each.overlap, 2)) for each in found] == [(1, 1.0), (1, 0.02), (1, 1.0)]
 
 
 def test_a_phrase_inside_another_is_nested_where_the_outer_region_covers_its_own(

@@ -12,7 +12,7 @@ from torch import Tensor
 from seesay.data import Box, Collection, Item, Phrase
 from seesay.errors import SeesayError
 from seesay.evaluation.grounding import boxed_phrases
-from seesay.evaluation.phrases import encode_phrase_texts, evaluate_phrases, gather_annotations
+from seesay.evaluation.phrases import encode_phrase_texts, evaluate_phrases, gather_annotations, score_phrases
 from seesay.images.extraction import FeatureStore, content_key
 from seesay.images.features import Features, FeatureSpec
 from seesay.images.regions import Boxes
@@ -137,6 +137,18 @@ def test_a_model_that_reads_phrases_in_its_own_way_is_asked_for_them() -> None:
             return torch.full((len(phrases), 3), 7.0)
 
     torch.testing.assert_close(encode_phrase_texts(Reader(), ["red"]), torch.full((1, 3), 7.0))
+
+
+def test_a_captioner_is_asked_for_likelihoods() -> None:
+    class Likely(Whole):
+        normalisations = ("marginal", "none")
+
+        def score(self, images: Tensor, texts: Tensor) -> Tensor:
+            return (images @ texts.T).log()
+
+    regions = torch.tensor([[0.5, 0.25, 0.25]])
+    torch.testing.assert_close(score_phrases(Likely(), regions, ["red", "a blue"]), torch.tensor([[0.5, 0.25]]).log())
+    torch.testing.assert_close(score_phrases(Whole(), regions, ["red", "a blue"]), torch.tensor([[0.5, 0.25]]))
 
 
 def test_random_scores_reach_what_chance_does(halves: tuple[Collection, Path]) -> None:

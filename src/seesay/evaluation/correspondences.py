@@ -12,6 +12,7 @@ and "chairs" (section 5.3.2). Needing no boxes, that is counted over all noun ph
 the outer regions shuffled: a large region covers much whatever it belongs to.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from seesay.errors import SeesayError
 from seesay.grounding.boxed_phrases import BoxedPhrase, boxed_phrases
 from seesay.images.extraction import FeatureTable
 from seesay.images.features import Features
+from seesay.images.regions import Boxes
 from seesay.layers.dropout import without_dropout
 from seesay.metrics.grounding import box_iou, pointing_game
 from seesay.models.hmlstm import HMLSTM
@@ -95,6 +97,7 @@ def judge_correspondences(
     *,
     threshold: float = 0.5,
     parts_only: bool = False,
+    proposals: Sequence[Boxes] | None = None,
 ) -> tuple[CorrespondenceReport, list[Correspondence]]:
     """Find the correspondences of a collection's sentences and compare them with its boxes.
 
@@ -104,10 +107,14 @@ def judge_correspondences(
         maps: The same images with their maps, where regions are to be chosen by heat (`find_correspondences`).
         threshold: The least IoU that is correct.
         parts_only: Leave out the whole image, for the model and for who chooses blindly alike.
+        proposals: The regions of each image, as many of each and the whole first, in place of the model's own; the
+            table has maps then.
     """
     phrases = boxed_phrases(collection)
     source = Examples.of(collection, table)
-    region, confidence = (found.numpy() for found in find_correspondences(model, source, maps, parts_only=parts_only))
+    chosen_regions = find_correspondences(model, source, maps, parts_only=parts_only, proposals=proposals)
+    region, confidence = (found.numpy() for found in chosen_regions)
+    boxes = np.stack([model.boxes] * len(collection) if proposals is None else proposals)  # (n, N, 4)
     place_of = _number_spans(model, source)
     first_sentence = np.append(source.first_of, len(source.sentences))
     kept: list[tuple[BoxedPhrase, int]] = []
@@ -119,15 +126,16 @@ def judge_correspondences(
         raise SeesayError(
             f"no noun phrase of {collection.name} has a box", hint="--entities with the folder of Flickr30k Entities"
         )
-    overlaps = np.stack([_overlaps(model, phrase) for phrase, _ in kept])  # (n, N)
+    overlaps = np.stack([box_iou(boxes[phrase.item], phrase.boxes).max(axis=1) for phrase, _ in kept])  # (n, N)
     places = np.array([place for _, place in kept])
     chosen, sure = region[places], confidence[places]
     found = overlaps[np.arange(len(kept)), chosen]
     hits = found >= threshold
     choice = overlaps[:, 1:] if parts_only else overlaps
-    box_of = model.boxes[chosen]
+    box_of = boxes[[phrase.item for phrase, _ in kept], chosen]
     centres = np.stack([box_of[:, [0, 2]].mean(1), box_of[:, [1, 3]].mean(1)], 1)
     outer, inner = _nested(model, source)
+    of_noun = boxes[_images_of_nouns(model, source), region]  # (P, 4)
     mixed = np.random.default_rng(0).permutation(len(outer))
     surer = np.argsort(-sure, kind="stable")[: max(1, len(kept) // 2)]
     report = CorrespondenceReport(
@@ -141,8 +149,8 @@ def judge_correspondences(
         upper_bound=_percent((choice >= threshold).any(axis=1)),
         n_phrases=len(kept),
         n_marked=len(phrases),
-        covered=_percent(_covers(model, region[outer], region[inner])),
-        covered_shuffled=_percent(_covers(model, region[outer][mixed], region[inner])),
+        covered=_percent(_covers(of_noun[outer], of_noun[inner])),
+        covered_shuffled=_percent(_covers(of_noun[outer][mixed], of_noun[inner])),
         same_region=_percent(region[outer] == region[inner]),
         n_nested=len(outer),
     )
@@ -202,18 +210,17 @@ def _nested(model: HMLSTM, source: Examples) -> tuple[NDArray[np.int64], NDArray
     return found[:, 0], found[:, 1]
 
 
-def _covers(model: HMLSTM, outer: NDArray[np.int64], inner: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether regions cover others, both by their number: (n,)."""
-    around, own = model.boxes[outer], model.boxes[inner]
+def _images_of_nouns(model: HMLSTM, source: Examples) -> NDArray[np.int64]:
+    """The image of every noun phrase: (P,)."""
+    counts = [len(reading.spans) for reading in model.read(source.sentences)]
+    return np.repeat(np.asarray(source.image_of, np.int64), counts)
+
+
+def _covers(around: Boxes, own: Boxes) -> NDArray[np.bool_]:
+    """Whether boxes (n, 4) cover others."""
     shared = np.minimum(around[:, 2:], own[:, 2:]) - np.maximum(around[:, :2], own[:, :2])  # (n, 2): width, height
     inside: NDArray[np.bool_] = shared.clip(0).prod(1) >= COVERED * (own[:, 2:] - own[:, :2]).prod(1)
     return inside
-
-
-def _overlaps(model: HMLSTM, phrase: BoxedPhrase) -> NDArray[np.float64]:
-    """The best IoU of each of the model's regions with a box of the phrase: (N,)."""
-    best: NDArray[np.float64] = box_iou(model.boxes, phrase.boxes).max(axis=1)
-    return best
 
 
 def _percent(hits: ArrayLike) -> float:

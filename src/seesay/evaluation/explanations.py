@@ -114,7 +114,7 @@ def evaluate_explanations(
             phrases = boxed_phrases(collection)
             points = _point(model, collection, phrases, table, backbone)
             if beside is not None:
-                points[_aligned(beside)] = _point_beside(beside, phrases, other)
+                points[alignment_of(beside)] = point_by_alignment(beside, phrases, other)
             pointing, better = compare_pointing(points, phrases, explainers_of(model))
         with timed("hiding", seconds):
             hiding = measure_hiding(model, _first(collection, n_hidden), table, backbone, rng)
@@ -160,7 +160,7 @@ def compare_sentences(
         maps = maps_of(model, table.rows([photo]), sentence)
         if beside is not None:
             reader, arrays = answering(beside), other.arrays([photo])
-            maps[_aligned(beside)] = heat_maps(reader, arrays, term_vectors(reader, [sentence]))[0]
+            maps[alignment_of(beside)] = heat_maps(reader, arrays, term_vectors(reader, [sentence]))[0]
         return maps
 
     return measure_dependence(all_maps, collection)
@@ -207,7 +207,7 @@ def _point(
     return {name: np.stack(some) for name, some in points.items()}
 
 
-def _point_beside(model: Matcher, phrases: Sequence[BoxedPhrase], table: FeatureTable) -> Floats:
+def point_by_alignment(model: Matcher, phrases: Sequence[BoxedPhrase], table: FeatureTable) -> Floats:
     """Where the heat maps of a model point for each phrase, read as a whole: (n_phrases, 2)."""
     found: list[Floats] = []
     for item in dict.fromkeys(phrase.item for phrase in phrases):
@@ -220,5 +220,5 @@ def _first(collection: Collection, n: int) -> Collection:
     return replace(collection, items=collection.items[:n])
 
 
-def _aligned(model: Matcher) -> str:
+def alignment_of(model: Matcher) -> str:
     return f"alignment ({model.weights.name if model.weights else model.family})"

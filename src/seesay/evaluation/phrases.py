@@ -7,7 +7,7 @@ tell equal ones apart, and ties count against it: "a man" in two hundred images 
 two are right.
 
 Any matcher can be asked. One that knows regions encodes them; to any other a region is an image of its own, whose
-features are the mean of the map within the box.
+features are the mean of the map within the box. A captioner answers by likelihoods, as it does for whole images.
 """
 
 from collections.abc import Sequence
@@ -116,7 +116,7 @@ def evaluate_phrases(
     table = features_of(paths, model.feature_spec, ("pooled", "map"), root=store, on_progress=on_progress)
     with torch.inference_mode(), without_dropout(model):
         regions = torch.cat([model.region_vectors(table.rows([row]), some) for row, some in enumerate(about.boxes)])
-        scores = (regions @ encode_phrase_texts(model, about.texts).T).numpy()  # (n_regions, n_texts)
+        scores = score_phrases(model, regions, about.texts).numpy()  # (n_regions, n_texts)
     chance = np.random.default_rng(0).random(scores.shape, np.float32)
     rows, n_candidates = {}, {}
     for way in CANDIDATES:
@@ -130,6 +130,13 @@ def evaluate_phrases(
         }
         n_candidates[way] = len(columns)
     return PhraseEvaluation(rows, n_candidates, len(regions), len(about.items))
+
+
+def score_phrases(model: Matcher, regions: Tensor, texts: Sequence[str]) -> Tensor:
+    """How well each phrase fits each region: inner products, or likelihoods that are divided as for whole images."""
+    if model.normalisations:
+        return model.score(regions, model.encode_texts(texts))
+    return regions @ encode_phrase_texts(model, texts).T
 
 
 def encode_phrase_texts(model: Matcher, texts: Sequence[str], *, batch: int = 256) -> Tensor:

@@ -124,7 +124,7 @@ class MRNN(Captioner):
     """The multimodal recurrent network, in any of its wirings."""
 
     config_type = MRNNConfig
-    tasks = ("captions", "retrieval")
+    tasks = ("captions", "retrieval", "phrases")
     paper = "mrnn"
     stage = "captions"
     softmaxes = SOFTMAXES

@@ -11,7 +11,7 @@ import pytest
 from seesay.errors import SeesayError
 from seesay.evaluation.replication import claims as claims_module
 from seesay.evaluation.replication import records as records_module
-from seesay.evaluation.replication.claims import PAPERS, Claim, answer, evaluate_rule, find_claims
+from seesay.evaluation.replication.claims import PAPERS, Claim, answer, claims_at, evaluate_rule, find_claims
 from seesay.evaluation.replication.measuring import measure_claims
 from seesay.evaluation.replication.records import Records, require_results
 from seesay.evaluation.replication.showing import markdown, text
@@ -152,6 +152,25 @@ class TestPapers:
         for found in find_claims(paper):
             assert found.what in page
             assert found.what in lines
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [
+        ("table 2", ["Tables 1, 2"]),
+        ("Section 5.3", ["Section 5.3.2, Figures 5 and 7"]),
+        ("figure 7", ["Section 5.3.2, Figures 5 and 7"]),
+        ("Eq. 5", ["Eqs. 2 to 8"]),
+        ("title", ["Title, Section 3"]),
+        ("Section 3", ["Title, Section 3"]),
+    ],
+)
+def test_a_claim_is_found_by_each_place_that_it_names(place: str, found: list[str]) -> None:
+    claims = [Claim(where, "it works") for where in ("Tables 1, 2", "Section 5.3.2, Figures 5 and 7", "Eqs. 2 to 8")]
+    claims += [Claim("Title, Section 3", "it works"), Claim("Table 20", "it works")]
+    assert [claim.where for claim in claims_at(claims, place)] == found
+    with pytest.raises(SeesayError, match="no claim at 'Table 9'"):
+        claims_at(claims, "Table 9")
 
 
 def test_an_unknown_paper_is_answered_with_the_known_ones() -> None:

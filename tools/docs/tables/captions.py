@@ -101,25 +101,29 @@ def wirings() -> str:
 def wirings_sgd() -> str:
     """Plain gradient descent at several rates: which wiring can be trained."""
     found = result("wirings_sgd")
-    by_name = {row["variant"]: row for row in found["rows"]}
-    rates = list(dict.fromkeys(name.rpartition(" ")[2] for name in by_name))
-    wirings = list(dict.fromkeys(row["group"] for row in found["rows"]))
+    rates = list(dict.fromkeys(group.rpartition(" ")[2] for group in found["seeds"]))
+    wirings = list(dict.fromkeys(row["group"].partition(",")[0] for row in found["rows"]))
+    n_runs = len({row["variant"] for row in found["rows"]})
     rows: list[list[object]] = [
-        [
-            f"`{wiring}`",
-            *(
-                f"{row['captions']['perplexity']:.1f}" if "captions" in row else "diverged"
-                for row in (by_name[f"{wiring}, rate {rate}"] for rate in rates)
-            ),
-        ]
+        [f"`{wiring}`", *(_runs(found["seeds"][f"{wiring}, rate {rate}"], n_runs) for rate in rates)]
         for wiring in wirings
     ]
     note = (
-        f"Perplexity on {found['data']} dev after {found['epochs']} epoch on 2,000 training photos, one seed; plain "
-        "gradient descent at a constant rate without clipping. The better of untrained and trained weights is kept."
+        f"Perplexity on {found['data']} dev after {found['epochs']} epoch on 2,000 training photos in batches of 32: "
+        f"the mean of {n_runs} seeds and their range. Plain gradient descent at a constant rate without clipping; the "
+        "better of untrained and trained weights is kept."
     )
     header = ["wiring", *(f"rate {rate}" for rate in rates)]
     return dated(table(header, rows) + f"\n{note}", found, swept("wirings_sgd"))
+
+
+def _runs(figures: dict[str, float], n_runs: int) -> str:
+    """The mean and range of the runs that stayed finite, and how many did not."""
+    diverged = f"{n_runs - figures['n']:g} of {n_runs} diverged" if figures["n"] < n_runs else ""
+    if not figures["n"]:
+        return diverged
+    spread = f"{figures['mean']:.1f} ({figures['lowest']:.1f} to {figures['highest']:.1f})"
+    return f"{spread}, {diverged}" if diverged else spread
 
 
 def decoding() -> str:

@@ -1,5 +1,7 @@
 """Tables of docs/papers/hmlstm.md."""
 
+from typing import Any
+
 from seesay.evaluation.replication.papers import rows as published_rows
 from tables.reading import RECALL_HEADINGS, RECALLS, both_ways, compared, dated, rankings, result, swept, table
 
@@ -79,6 +81,18 @@ def hmlstm_steps() -> str:
 
 def phrases() -> str:
     found = result("phrases")
+    return _ranked_phrases(found, compared(found))
+
+
+def phrases_100() -> str:
+    """The same among fewer photos, with captioners."""
+    found = result("phrases_100")
+    return _ranked_phrases(
+        found, f"{compared(found)} --limit {found['n_images']} -o benchmarks/results/phrases_100.json"
+    )
+
+
+def _ranked_phrases(found: dict[str, Any], command: str) -> str:
     rows: list[list[object]] = []
     first = next(iter(found["rows"].values()))
     for ways in (*found["rows"].values(), {"name": "random", **first["random"]}):
@@ -95,7 +109,7 @@ def phrases() -> str:
         f"{first['n_regions']:,} boxes of {first['n_images']:,} {found['split']} photos, {n['distinct']:,} distinct "
         f"phrases, {n['all']:,} in all."
     )
-    return dated(table(header, rows) + f"\n{note}", found, compared(found))
+    return dated(table(header, rows) + f"\n{note}", found, command)
 
 
 def correspondences() -> str:
@@ -126,6 +140,22 @@ def correspondences_parts() -> str:
         f"of {found['data']}; {first['n_nested']:,.0f} noun phrases that stand inside another one."
     )
     command = f"{compared(found)} --limit {found['n_images']} -o benchmarks/results/correspondences_parts.json"
+    return dated(table(header, rows) + f"\n{note}", found, command)
+
+
+def proposed_regions() -> str:
+    """Correspondences among fixed windows and among proposals of selective search."""
+    found = result("proposed_regions")
+    keys = ("correct", "correct_30", "centred", "whole_chosen", "random", "upper_bound")
+    rows: list[list[object]] = [[name, *(f"{row[key]:.1f} %" for key in keys)] for name, row in found["rows"].items()]
+    header = ["chosen by, among", "IoU ≥ .5", "IoU ≥ .3", "centre in box", "whole image chosen", "random region",
+              "upper bound"]  # fmt: skip
+    first = next(iter(found["rows"].values()))
+    note = (
+        f"`{found['weights']}`, {first['n_phrases']:,} annotated noun phrases of the first {found['n_images']:,} "
+        f"{found['split']} photos of {found['data']}; random region and upper bound by IoU ≥ .5."
+    )
+    command = f"python -m benchmarks.quality.proposed_regions {found['weights']} --photos {found['n_images']}"
     return dated(table(header, rows) + f"\n{note}", found, command)
 
 
@@ -193,9 +223,11 @@ TABLES = (
     hmlstm_ablations,
     hmlstm_steps,
     phrases,
+    phrases_100,
     region_phrases,
     correspondences,
     correspondences_parts,
+    proposed_regions,
     judged_regions,
     tree_lstm,
 )

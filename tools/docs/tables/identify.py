@@ -1,11 +1,24 @@
 """Tables of docs/papers/identifier.md."""
 
+from typing import Any
+
 from seesay.evaluation.replication.papers import rows as published_rows
 from tables.reading import compared, dated, result, table
 
 
 def identification() -> str:
     found = result("identification")
+    return _identified(found, f"{compared(found)} --beam 3")
+
+
+def identification_coco() -> str:
+    """The same on COCO, where the paper measures."""
+    found = result("identification_coco")
+    command = f"{compared(found)} --data {found['data']} --beam 3 -o benchmarks/results/identification_coco.json"
+    return _identified(found, command)
+
+
+def _identified(found: dict[str, Any], command: str) -> str:
     n_trials = {game: n for row in found["rows"].values() for game, n in row["n_trials"].items()}
     games = list(n_trials)
     published = {row.method: f"{row.figure('accuracy.2-way'):.1f} %" for row in published_rows("identification")}
@@ -24,7 +37,7 @@ def identification() -> str:
             rows.append(["baseline: captions by a person (upper bound)", *_percents(row["person"], games)])
     trials = ", ".join(f"{game}: {n:,}" for game, n in n_trials.items())
     note = f"{found['data']} {found['split']}; trials: {trials}."
-    return dated(table(["model", *games], rows) + f"\n{note}", found, f"{compared(found)} --beam 3")
+    return dated(table(["model", *games], rows) + f"\n{note}", found, command)
 
 
 def _percents(accuracy: dict[str, float], games: list[str]) -> list[str]:
@@ -75,6 +88,37 @@ def _difference(row: dict[str, float] | None) -> str:
     return f"{mean} ({low} to {high})"
 
 
+def heat() -> str:
+    """What maps of alignment reach by which weights: dev, which chooses, and test."""
+    found = result("heat")
+    splits = found["splits"]
+    names = list(dict.fromkeys(name for part in splits.values() for name in part["rows"]))
+    rows: list[list[object]] = []
+    for name in names:
+        weights, way = name.split(", ")
+        cells: list[object] = []
+        for part in splits.values():
+            row = part["rows"].get(name)
+            cells += [_spread(row["pointing"]), f"{row['dependence']:.3f}"] if row else ["–", "–"]
+        rows.append([f"`{weights}`", way, *cells])
+    header = ["weights", "map", *(f"{split}, {what}" for split in splits for what in ("pointing", "dependence"))]
+    about = "; ".join(
+        f"{split}: {part['n_phrases']:,} phrases of {part['n_photos']} photos, dependence over {part['n_sentences']}, "
+        f"measured {part['date'][:10]}"
+        for split, part in splits.items()
+    )
+    weights = " ".join(dict.fromkeys(name.split(", ")[0] for name in names))
+    commands = " and ".join(
+        f"`python -m benchmarks.quality.heat {weights} --split {split} --photos {part['n_photos']}`"
+        for split, part in splits.items()
+    )
+    return table(header, rows) + f"\n{about}; 95 % intervals by bootstrap over photos. By {commands}.\n"
+
+
+def _spread(row: dict[str, float]) -> str:
+    return f"{row['mean']:.1f} % ({row['low']:.1f}–{row['high']:.1f})"
+
+
 def explanations_deletion() -> str:
     found = result("explanations")
     hidden, words = found["hiding"], found["leaving_out"]
@@ -118,4 +162,12 @@ def excitation() -> str:
     )
 
 
-TABLES = (identification, identification_calibration, explanations_pointing, explanations_deletion, excitation)
+TABLES = (
+    identification,
+    identification_coco,
+    identification_calibration,
+    explanations_pointing,
+    explanations_deletion,
+    heat,
+    excitation,
+)

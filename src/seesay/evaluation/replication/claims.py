@@ -103,14 +103,46 @@ def find_claims(paper: str) -> tuple[Claim, ...]:
 def claims_at(claims: Sequence[Claim], place: str) -> tuple[Claim, ...]:
     """The claims whose table, figure or section is a place, such as `Table 2`, whatever its capital letters.
 
+    A claim of `Tables 1, 2` is of each of them, one of `Section 7.5` of `Section 7`, too.
+
     Raises:
         SeesayError: There is none; the places of the paper are listed.
     """
-    wanted = re.compile(rf"\b{re.escape(place.strip())}\b", re.IGNORECASE)
-    if not (found := tuple(claim for claim in claims if wanted.search(claim.where))):
+    wanted = _places(place)
+
+    def is_there(where: str) -> bool:
+        if not wanted:
+            return place.strip().lower() in where.lower()
+        return any(
+            (kind, number) in wanted or any(kind == k and number.startswith(f"{n}.") for k, n in wanted)
+            for kind, number in _places(where)
+        )
+
+    if not (found := tuple(claim for claim in claims if is_there(claim.where))):
         raise SeesayError(
             f"the paper has no claim at {place!r}", allowed=dict.fromkeys(claim.where for claim in claims)
         )
+    return found
+
+
+def _places(where: str) -> set[tuple[str, str]]:
+    """The numbered places in a text, in small letters and one by one.
+
+    Example:
+        >>> sorted(_places("Tables 1, 3, Section 7.5")), sorted(_places("Eqs. 2 to 4"))
+        ([('section', '7.5'), ('table', '1'), ('table', '3')], [('eq', '2'), ('eq', '3'), ('eq', '4')])
+    """
+    found: set[tuple[str, str]] = set()
+    kind, number, is_range = "", "", False
+    for word in re.findall(r"[a-z]+|[0-9]+(?:\.[0-9]+)*", where.lower()):
+        if word in ("to", "and"):
+            is_range = word == "to"
+        elif word[0].isdigit():
+            between = range(int(number) + 1, int(word)) if is_range and (number + word).isdigit() else ()
+            found |= {(kind, str(each)) for each in (*between, word)}
+            number, is_range = word, False
+        else:
+            kind, number = word.removesuffix("s"), ""
     return found
 
 

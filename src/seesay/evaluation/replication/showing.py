@@ -36,7 +36,7 @@ def summarise(answers: Sequence[Answer]) -> str:
     Example:
         >>> from seesay.evaluation.replication.claims import answer
         >>> from seesay.evaluation.replication.records import Records
-        >>> summarise(answer("smlstm", Records(results=None))).startswith("13 claims: ")
+        >>> summarise(answer("smlstm", Records(results=None))).startswith("14 claims: ")
         True
     """
     counts = Counter(answer.verdict for answer in answers)

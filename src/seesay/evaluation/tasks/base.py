@@ -140,7 +140,7 @@ def abilities(model: Matcher) -> tuple[str, ...]:
     Beside those that it names, every model can identify, and one with an explainer can be measured by its explanations.
     """
     named = dict.fromkeys((*model.tasks, "identification", *(["explanations"] if model.explainers else [])))
-    return tuple(name for name in named if name != "retrieval" or model.can_score)
+    return tuple(name for name in named if name not in ("retrieval", "phrases") or model.can_score)
 
 
 def round_all(part: Any, digits: int = 4) -> Any:
