@@ -109,9 +109,19 @@ def test_short_texts_have_a_weight_and_a_number_of_photos_of_their_own(
     library.search("red green")
     library.search("red green blue")  # a whole sentence, for which the stage does not count
     assert second.asked == [(2, "red green")]
+
+
+def test_what_a_photo_is_not_to_show_counts_as_whole_sentences_do(
+    open_cascade: Callable[..., Library], photos: Path, corners: Callable[..., Any]
+) -> None:
+    second = corners(replace(ALL, k=2, short=(Mix(3, 0.5, 0.25, 0.1),)))
+    library = open_cascade(second)
+    library.index(photos, workers=1)
+    library.search("red", minus=["blue"])
+    assert second.asked == [(3, "red"), (2, "blue")]
     second.asked.clear()
-    library.search("red green", minus=["blue"])
-    assert second.asked == [(2, "red green"), (3, "blue")]
+    library.search("no blue")
+    assert second.asked == [(2, "blue")]
 
 
 def test_a_library_without_regions_is_searched_by_stage_one_alone(

@@ -96,7 +96,8 @@ def short_blend() -> str:
     short = chosen.get("short", [])
     kinds = [("sentences", figures["R@1 + R@5 + R@10 of sentences"], whole)]
     for words, tried in sorted(figures["average precision of short queries by words"].items()):
-        kinds.append((f"{words} content words", tried, short[int(words) - 1] if int(words) <= len(short) else whole))
+        kind = "1 content word" if words == "1" else f"{words} content words"
+        kinds.append((kind, tried, short[int(words) - 1] if int(words) <= len(short) else whole))
     rows: list[list[object]] = []
     for kind, tried, own in kinds:
         ships = f"{own['k']} photos, {own['weight']}"

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from seesay.errors import SeesayError
 from seesay.library.ranking.order import Ranked, rank
-from seesay.library.ranking.query import Query, Sentence
+from seesay.library.ranking.query import Query
 from seesay.library.stores.store import Store
 from seesay.library.types import Fingerprint, Hit, Vector
 from seesay.settings.blend import Blend as Blend
+from seesay.settings.blend import Mix
 from seesay.settings.calibration import Calibration
 
 Boxes = NDArray[np.float32]
@@ -106,11 +107,10 @@ def rerank(
     """
     gains: list[dict[int, float]] = [{} for _ in query.sentences]
     ranked = rank(hits, query, [bonus, gains], calibration)
-    texts = [sentence.text for sentence in query.sentences]
     for stage in stages:
-        if not stage.blend.most(texts, stage.knows):
+        if not most_photos(stage, query):
             continue  # it is there for its regions, and would not change the order
-        more = _gains(stage, store, [hit for _, _, hit in ranked], query.sentences, gains)
+        more = _gains(stage, store, [hit for _, _, hit in ranked], query, gains)
         for gain, added in zip(gains, more, strict=True):
             for content, value in added.items():
                 gain[content] = gain.get(content, 0.0) + value
@@ -118,12 +118,23 @@ def rerank(
     return ranked
 
 
+def most_photos(stage: Stage, query: Query) -> int:
+    """How many photos a stage looks at for a query, at most; none where it does not count."""
+    return max((mix.k for mix in _mixes(stage, query) if mix.weight), default=0)
+
+
+def _mixes(stage: Stage, query: Query) -> list[Mix]:
+    """How a stage counts with each sentence of a query.
+
+    The values of short texts were chosen where photos fit a text best. Those that come first for "no people" fit
+    "people" least, and their scores would be stretched far beyond what was seen there.
+    """
+    fits = [stage.blend.mix_of(sentence.text, stage.knows) for sentence in query.fits]
+    return fits + [stage.blend.whole] * len(query.unlike)
+
+
 def _gains(
-    stage: Stage,
-    store: Store,
-    hits: Sequence[Hit],
-    sentences: Sequence[Sentence],
-    before: Sequence[Mapping[int, float]],
+    stage: Stage, store: Store, hits: Sequence[Hit], query: Query, before: Sequence[Mapping[int, float]]
 ) -> list[dict[int, float]]:
     """For each sentence, what a stage adds to the scores of the best contents, by id.
 
@@ -131,16 +142,16 @@ def _gains(
         hits: Best first.
         before: For each sentence, what the stages before it have added to the cosines.
     """
-    mixes = [stage.blend.mix_of(sentence.text, stage.knows) for sentence in sentences]
+    mixes = _mixes(stage, query)
     best = [hit for hit in hits[: max(mix.k for mix in mixes if mix.weight)] if hit.photos]
     views = store.views(stage.stage, [hit.photos[0].content for hit in best])
     best = [hit for hit in best if hit.photos[0].content in views]
     if not best:
-        return [{} for _ in sentences]
+        return [{} for _ in query.sentences]
     contents = [hit.photos[0].content for hit in best]
     vectors, seen = np.stack([hit.vector for hit in best]), np.stack([views[content] for content in contents])
     gains = []
-    for sentence, mix, added in zip(sentences, mixes, before, strict=True):
+    for sentence, mix, added in zip(query.sentences, mixes, before, strict=True):
         if not (mix.weight and sentence.vector.any()):  # words that were never seen have nothing to blend with
             gains.append(dict[int, float]())
             continue

@@ -15,7 +15,7 @@ import numpy as np
 
 from seesay.errors import SeesayError
 from seesay.library.ranking.calibration import LIKELY, Calibration
-from seesay.library.ranking.cascade import RegionStage, Stage, rerank
+from seesay.library.ranking.cascade import RegionStage, Stage, most_photos, rerank
 from seesay.library.ranking.likeness import Box
 from seesay.library.ranking.order import Ranked
 from seesay.library.ranking.query import Query, Sentence
@@ -143,8 +143,7 @@ def find_photos(
         calibration = stage.blend.calibration or calibration
     direction = query.direction()
     n = 2 * top + 32 if len(query.fits) + len(query.like) == 1 and not query.unlike else max(_CANDIDATES, 4 * top)
-    texts = [sentence.text for sentence in query.sentences]
-    n = max(n + len(without), *(stage.blend.most(texts, stage.knows) for stage in stages), 0)
+    n = max(n + len(without), *(most_photos(stage, query) for stage in stages), 0)
     bonus = _bonus(store, query)
     total = dict(bonus[0]) if query.fits else {}
     for added in bonus[1 : len(query.fits)]:
