@@ -1,5 +1,6 @@
 """Subwords in place of words, and how either travels with weights."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,24 @@ def test_a_smaller_tokenizer_reads_the_same_words_in_shorter_pieces(subwords: Su
     assert [smaller.tokens[number] for number in smaller.encode("dogs run")] == [
         "[CLS]", "dog", "##s", "r", "##u", "##n", "[SEP]",
     ]  # fmt: skip
+
+
+def test_a_pattern_that_tries_for_ever_is_the_tokenizers_fault(subwords: Subwords) -> None:
+    """The package gives up after some millions of tries, by a panic that is no `Exception`."""
+    table = json.loads(subwords.to_json())
+    pattern = {"Regex": "(a+)+$"}
+    table["pre_tokenizer"] = {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
+    hostile = Subwords(json.dumps(table), "theirs.json")
+    text = "a" * 40 + "b"
+    for read in (hostile.encode, hostile.count, lambda text: hostile.rows([text])):
+        with pytest.raises(SeesayError, match=r"theirs.json is not a tokenizer that can be read"):
+            read(text)
+
+
+def test_a_tokenizer_of_another_kind_is_refused() -> None:
+    tokenizer = Tokenizer(models.WordLevel({piece: number for number, piece in enumerate(PIECES)}, unk_token="[UNK]"))
+    with pytest.raises(SeesayError, match=r"theirs.json is of the kind 'WordLevel'\n  allowed: WordPiece"):
+        Subwords(tokenizer.to_str(), "theirs.json")
 
 
 class TestFiles:

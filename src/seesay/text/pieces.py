@@ -14,7 +14,8 @@ from seesay.errors import SeesayError
 from seesay.system.reading import parse_json
 from seesay.system.tables import read_table
 from seesay.text.subwords import Subwords
-from seesay.towers.reading import RowRule, named_by, open_tokenizer
+from seesay.towers.opening import named_by, open_tokenizer
+from seesay.towers.reading import RowRule
 
 _ENDING, _BEGINNING = "</w>", "▁"
 """How a token says that it ends a word (CLIP), or begins one (SentencePiece)."""

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from seesay.errors import SeesayError
 from seesay.system.reading import read_text
 from seesay.text.typed.spelling import is_common
+from seesay.towers.opening import named_by, open_tokenizer
 
+_KIND = "WordPiece"
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 LONGEST = 64
 """Subwords of a sentence that are read."""
@@ -36,17 +38,14 @@ class Subwords:
     file_name: ClassVar[str] = "tokenizer.json"
 
     def __init__(self, text: str, origin: str = "the tokenizer") -> None:
-        from tokenizers import Tokenizer
-
-        try:
-            self._tokenizer = Tokenizer.from_str(text)
-            self._model: dict[str, Any] = json.loads(text)["model"]
-        except Exception as error:  # `tokenizers` raises nothing narrower
-            raise SeesayError(f"{origin} is not a tokenizer: {error}") from error
+        self._tokenizer = open_tokenizer(text, origin)
+        self._model: dict[str, Any] = json.loads(text)["model"]
+        if self._model.get("type", _KIND) != _KIND:
+            raise SeesayError(f"{origin} is of the kind {str(self._model['type'])[:40]!r}", allowed=_KIND)
         special = {token: self._tokenizer.token_to_id(token) for token in SPECIAL}
         if missing := [token for token, number in special.items() if number is None]:
             raise SeesayError(f"{origin} has no {missing[0]}", allowed="a WordPiece tokenizer of BERT's kind")
-        self.text = text
+        self.text, self.origin = text, origin
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(LONGEST)
         self.pad, self.unknown = (int(special[token] or 0) for token in ("[PAD]", "[UNK]"))
@@ -73,12 +72,14 @@ class Subwords:
 
     def encode(self, sentence: str) -> list[int]:
         """The numbers of a sentence's subwords, between `[CLS]` and `[SEP]`."""
-        numbers: list[int] = self._tokenizer.encode(_well_formed(sentence)).ids
+        with named_by(self.origin):
+            numbers: list[int] = self._tokenizer.encode(_well_formed(sentence)).ids
         return numbers
 
     def count(self, word: str) -> int:
         """See `FREQUENT`; 0 for a word with a letter that no piece has."""
-        pieces = self._tokenizer.encode(_well_formed(word), add_special_tokens=False).ids
+        with named_by(self.origin):
+            pieces = self._tokenizer.encode(_well_formed(word), add_special_tokens=False).ids
         if not pieces or self.unknown in pieces:
             return 0
         return FREQUENT if len(pieces) == 1 else 1
@@ -93,7 +94,8 @@ class Subwords:
 
     def rows(self, sentences: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Subword numbers (n, T), padded, and which of them count (n, T)."""
-        found = [encoding.ids for encoding in self._tokenizer.encode_batch([*map(_well_formed, sentences)])]
+        with named_by(self.origin):
+            found = [encoding.ids for encoding in self._tokenizer.encode_batch([*map(_well_formed, sentences)])]
         lengths = np.array([len(row) for row in found], np.int64)
         mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
         padded = np.full(mask.shape, self.pad, np.int64)

@@ -15,8 +15,9 @@ from seesay.towers.folder import (
     open_published,
     read_object,
 )
+from seesay.towers.opening import open_tokenizer
 from seesay.towers.pair import find_pair
-from seesay.towers.reading import RowRule, open_tokenizer, read_rule
+from seesay.towers.reading import RowRule, read_rule
 from seesay.towers.views import View, view_of
 
 _LEAST = 0.9

@@ -1,13 +1,13 @@
 """How sentences become rows of numbers for a tower: tokenizer.json, and how rows are cut and filled up."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from seesay.errors import SeesayError
 from seesay.system.tables import key
 from seesay.towers.families import Towers
+from seesay.towers.opening import named_by
 from seesay.towers.shapes import LONGEST, MOST_SUBWORDS
 
 
@@ -76,29 +76,3 @@ def read_rule(towers: Towers, tokenizer: Any, config: Mapping[str, Any], origin:
         # that of the second, Gemma's, does not.
         lower=is_siglip,
     )
-
-
-def open_tokenizer(text: str, origin: str) -> Any:
-    """A tokenizer of the package `tokenizers`.
-
-    Raises:
-        SeesayError: The text is none.
-    """
-    from tokenizers import Tokenizer
-
-    with named_by(origin):
-        return Tokenizer.from_str(text)
-
-
-@contextmanager
-def named_by(origin: str) -> Iterator[None]:
-    """Say of which tokenizer an error of the package `tokenizers` is.
-
-    It raises nothing narrower than `Exception`, and where its own code panics, something that is not even that.
-    """
-    try:
-        yield
-    except BaseException as error:
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        raise SeesayError(f"{origin} is not a tokenizer that can be read: {str(error)[:200]}") from error
