@@ -134,6 +134,12 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert finished.stderr == ""
 
 
+def test_a_terminal_of_any_size_shows_the_help(seesay: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "9" * 20)
+    monkeypatch.setenv("LINES", "9" * 5000)
+    assert "search" in seesay("--help").out
+
+
 def test_a_warning_of_seesay_is_a_message_and_one_of_others_is_left_to_python(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

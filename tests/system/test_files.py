@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seesay.errors import SeesayError
-from seesay.system.files import cache_dir, library_dir, prepare_folder, replace_atomically
+from seesay.system.files import cache_dir, expand_home, library_dir, prepare_folder, replace_atomically
 
 
 @pytest.fixture
@@ -41,6 +41,25 @@ def test_folders_that_are_there_already_stay_in_use(home: Path, monkeypatch: pyt
         (home / place).mkdir(parents=True)
     assert cache_dir() == home / ".cache" / "seesay"
     assert library_dir() == home / ".local" / "share" / "seesay" / "library"
+
+
+def test_the_home_of_nobody_is_no_place(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder called `~nobody-here` would be made wherever the process happens to run."""
+    monkeypatch.setenv("SEESAY_CACHE", "~nobody-here/cache")
+    with pytest.raises(
+        SeesayError, match="there is no home folder for '~nobody-here/cache'\n  allowed: an absolute path"
+    ):
+        cache_dir()
+    monkeypatch.delenv("SEESAY_CACHE")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)  # a user whom the system does not know
+    with pytest.raises(SeesayError, match=r"there is no home folder for '~/\.cache'"):
+        cache_dir()
+
+
+def test_a_name_that_begins_as_that_of_a_user_is_a_name(home: Path) -> None:
+    assert expand_home("~40 people") == Path("~40 people")
+    assert expand_home("~/photos") == home / "photos"
 
 
 def test_a_variable_goes_before_everything(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

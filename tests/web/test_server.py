@@ -64,6 +64,31 @@ def test_a_head_without_end_is_cut_off(library: Library) -> None:
             assert b" 400 " in connection.recv(1000)
 
 
+def test_a_request_with_two_ends_is_refused_and_what_follows_is_not_read(library: Library) -> None:
+    """A server in front that reads the other end would take what follows for the next visitor's request."""
+    with running(library, Access(), prepare=False) as address:
+        port = _port(address)
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            head = f"POST /api/search HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+            ends = "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+            connection.sendall(f"{head}{ends}GET /api/status HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+            answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"says in two ways where it ends" in answer
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_what_visitors_send_is_not_told_on_the_terminal(library: Library, capfd: pytest.CaptureFixture[str]) -> None:
+    """A line for each request that is none would fill the disk that it is written to."""
+    with (
+        running(library, Access(), prepare=False) as address,
+        socket.create_connection(("127.0.0.1", _port(address)), timeout=30) as connection,
+    ):
+        connection.sendall(b"nonsense\r\n\r\n")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 400")
+    assert capfd.readouterr().err == ""
+
+
 def _ask(port: int, target: str) -> tuple[int, dict[str, str], bytes]:
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", target)

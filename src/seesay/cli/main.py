@@ -142,6 +142,9 @@ def _prepare_output() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - as long as the process
+    for side in ("COLUMNS", "LINES"):
+        if len(os.environ.get(side, "")) > len("100000"):  # no side of a terminal, and rich counts with any number
+            del os.environ[side]
     for stream in (sys.stdout, sys.stderr):  # a terminal of another alphabet
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")

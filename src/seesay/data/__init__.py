@@ -18,7 +18,7 @@ from seesay.data.collection import Box, Collection, Item, Phrase, Problem
 from seesay.data.photos import is_photo_name
 from seesay.data.sources import UnreadableError, read_json
 from seesay.errors import SeesayError
-from seesay.system.files import data_dir
+from seesay.system.files import data_dir, expand_home
 
 __all__ = ["Box", "Collection", "Item", "Phrase", "Problem", "UnreadableError", "load", "locate"]
 
@@ -67,7 +67,7 @@ def locate(source: str | Path) -> Path:
     Raises:
         SeesayError: Neither exists; similar names are suggested.
     """
-    path = Path(os.path.expanduser(source))  # noqa: PTH111 - leaves the name of an unknown user as it is
+    path = expand_home(source)
     named = data_dir()
     if os.path.exists(path):  # noqa: PTH110 - takes a name of any length, here and below
         return Path(os.path.abspath(path))  # noqa: PTH100 - so that "." has a name, and links keep theirs

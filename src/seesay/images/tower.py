@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from seesay.errors import SeesayError
 from seesay.images.backbones import Backbone, Network, register_network
-from seesay.system.files import models_dir
+from seesay.system.files import expand_home, models_dir
 from seesay.towers.families import Towers, read_config
 from seesay.towers.folder import CONFIG, Published, open_published, read_object
 from seesay.towers.pair import VisionGraph, open_run, run_vision
@@ -124,7 +124,7 @@ class Tower(Network):
 def find_tower(name: str | Path) -> Path:
     """The folder of a tower: one that was added by name, or any."""
     known = models_dir() / name if Path(name).name == str(name) else None
-    return known if known is not None and known.is_dir() else Path(name).expanduser()
+    return known if known is not None and known.is_dir() else expand_home(name)
 
 
 def build_tower(published: Published, towers: Towers, view: View, size: int = 0) -> TowerBackbone:

@@ -15,6 +15,7 @@ from seesay.errors import SeesayError
 from seesay.images.backbones import find_network
 from seesay.models.base import Matcher
 from seesay.models.pretrained import load
+from seesay.system.files import expand_home
 from seesay.text.subwords import Subwords
 from seesay.text.vocabulary import SPECIAL
 
@@ -156,7 +157,7 @@ def _read_about(folder: Path) -> dict[str, Any]:
 
 def find_start(name: str) -> Path:
     """The folder of a text transformer or of weights: itself, that of an installed package, or of shipped weights."""
-    places = [Path(name).expanduser(), PACKAGED / name]
+    places = [expand_home(name), PACKAGED / name]
     spec = find_spec(name) if name.isidentifier() else None
     if spec is not None and spec.origin:
         places.append(Path(spec.origin).parent / "model")

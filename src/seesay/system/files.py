@@ -22,7 +22,7 @@ _ABANDONED = 3600.0  # seconds after which a partial file belongs to nobody
 def cache_dir() -> Path:
     """The folder for everything that can be recomputed: `SEESAY_CACHE`, else the user's cache folder."""
     if chosen := os.environ.get("SEESAY_CACHE"):
-        return Path(chosen).expanduser()
+        return chosen_place(chosen)
     return _own_folder("XDG_CACHE_HOME", "~/.cache", "user_cache_path")
 
 
@@ -34,7 +34,7 @@ def library_dir() -> Path:
 def models_dir() -> Path:
     """The folder of the models that the user has added: `SEESAY_MODELS`, else in the user's data folder."""
     if chosen := os.environ.get("SEESAY_MODELS"):
-        return Path(chosen).expanduser()
+        return chosen_place(chosen)
     return library_dir().parent / "models"
 
 
@@ -44,25 +44,51 @@ def _own_folder(variable: str, default: str, kind: str) -> Path:
     Args:
         kind: The function of `platformdirs` that knows.
     """
-    standard = Path(os.environ.get(variable) or default).expanduser() / "seesay"
+    standard = chosen_place(os.environ.get(variable) or default) / "seesay"
     if sys.platform == "linux" or standard.is_dir():
         return standard
     import platformdirs
 
     own: Path = getattr(platformdirs, kind)("seesay", appauthor=False)
-    return own.expanduser()
+    return expand_home(own)
+
+
+def expand_home(path: Path | str) -> Path:
+    """A path with the home folder in place of `~`; one that begins with the name of nobody stays as it is.
+
+    Example:
+        >>> expand_home("~there is no such user/photos")
+        PosixPath('~there is no such user/photos')
+    """
+    if not str(path).startswith("~"):
+        return Path(path) if isinstance(path, str) else path  # which may be one of object storage
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - pathlib's raises a RuntimeError of its own
+
+
+def chosen_place(path: Path | str) -> Path:
+    """A place that somebody has chosen to keep things in, where a folder is made if there is none.
+
+    Raises:
+        SeesayError: It begins with the home folder of nobody: one of that name would be made where the process runs.
+    """
+    place = expand_home(path)
+    if str(place).startswith("~"):
+        raise SeesayError(
+            f"there is no home folder for {str(path)[:80]!r}", allowed="an absolute path", hint="set HOME"
+        )
+    return place
 
 
 def features_place() -> Path | None:
     """Where features are kept (`SEESAY_FEATURES`), a folder or an address of object storage; None is the cache."""
     chosen = os.environ.get("SEESAY_FEATURES")
-    return remote.as_path(chosen).expanduser() if chosen else None
+    return chosen_place(remote.as_path(chosen)) if chosen else None
 
 
 def data_dir() -> Path | None:
     """The folder that holds named collections (`SEESAY_DATA`), or None where it is not set."""
     chosen = os.environ.get("SEESAY_DATA")
-    return Path(chosen).expanduser() if chosen else None
+    return expand_home(chosen) if chosen else None
 
 
 @contextmanager

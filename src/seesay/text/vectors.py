@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from seesay.errors import SeesayError
 from seesay.system.arrays import load_array
-from seesay.system.files import cache_dir, replace_atomically
+from seesay.system.files import cache_dir, expand_home, replace_atomically
 from seesay.text._vector_files import read_rows
 
 Matrix = npt.NDArray[np.float32]
@@ -106,7 +106,7 @@ def load_vectors(source: str | Path = "glove-6b-50d") -> WordVectors:
     """
     if str(source) in PACKAGED:
         return _load_package(str(source))
-    path = Path(source).expanduser()
+    path = expand_home(source)
     if not os.path.isfile(path):  # noqa: PTH113 - takes a name of any length
         raise SeesayError(
             f"there are no word vectors {str(source)!r}",

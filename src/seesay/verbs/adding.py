@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from seesay.catalogue.weights import PACKAGED, Weights, added, eyes, read_about
 from seesay.errors import SeesayError
 from seesay.system.extras import require
-from seesay.system.files import models_dir
+from seesay.system.files import expand_home, models_dir
 from seesay.towers.looking import Candidate, look_at
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def add_model(
     """
     if precision not in PRECISIONS:
         raise SeesayError(f"there is no precision {precision[:80]!r}", allowed=PRECISIONS)
-    folder = folder.expanduser().resolve()
+    folder = expand_home(folder).resolve()
     target = _target(name or folder.name)
     candidate = look_at(folder)
     if candidate.doubt:

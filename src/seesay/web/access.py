@@ -184,7 +184,11 @@ class Guard:
         await send_guarded({"type": "http.response.body", "body": body})
 
     def _refusal(self, scope: Scope) -> "_Answer | None":
-        """The answer to a request that does not come from this server's own page, or None."""
+        """The answer to a request that has two ends, or does not come from this server's own page; else None."""
+        if _header(scope, b"transfer-encoding") and _header(scope, b"content-length"):
+            # A server in front may read the one and this one the other: then what comes next is anybody's request.
+            status, body, headers = _say(400, "the request says in two ways where it ends")
+            return status, body, [*headers, (b"connection", b"close")]
         hosts = _header(scope, b"host")
         if len(hosts) != 1 or not self.access.knows_host(hosts[0]):
             return _say(421, "this server is not called by that name", "seesay serve --name NAME")

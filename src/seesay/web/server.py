@@ -91,7 +91,7 @@ def _server(library: Library, access: Access, listening: socket.socket, options:
 
     config = uvicorn.Config(
         create_app(library, access, port=listening.getsockname()[1], **options),
-        log_level="warning", access_log=False, server_header=False, proxy_headers=False, ws="none",
+        log_level="error", access_log=False, server_header=False, proxy_headers=False, ws="none",
         http=TimedConnection, limit_concurrency=2 * MOST, timeout_keep_alive=5, timeout_graceful_shutdown=3,
         h11_max_incomplete_event_size=32 * 1024,
     )  # fmt: skip

@@ -98,6 +98,29 @@ def connections() -> str:
     return dated(text, found, "python -m benchmarks.reliability.connections")
 
 
+def offline() -> str:
+    found = result("offline")
+    watched, control = found["watched"], found["control"]
+    rows: list[list[object]] = [
+        [name, sum(each["sent"] for each in runs), sum(each["looked_up"] for each in runs),
+         sum(len(each["left"]) for each in runs)]
+        for name, runs in (
+            (f"{len(watched) - 2} commands", [each for name, each in watched.items() if name not in _STAYING]),
+            *((name, [watched[name]]) for name in _STAYING),
+            ("control: `import onnxruntime` with its reports on", [control]),
+        )
+    ]  # fmt: skip
+    note = (
+        f"The server was asked {watched['serve']['n_asked']} times; it, the program that waits and the control ran for "
+        f"{found['seconds']:g} seconds each. ONNX Runtime {found['versions']['onnxruntime']}."
+    )
+    heads = ["", "sent to other machines", "names looked up", "files outside of seesay's folders"]
+    return dated(table(heads, rows) + f"\n{note}", found, "python -m benchmarks.reliability.offline")
+
+
+_STAYING = ("serve", "a program that waits")
+
+
 def soak() -> str:
     found = result("soak")
     rows: list[list[object]] = [
@@ -134,4 +157,4 @@ def _what_grows() -> str:
     )
 
 
-TABLES = (hostile_lines, fuzzed, faults, connections, soak)
+TABLES = (hostile_lines, offline, fuzzed, faults, connections, soak)

@@ -14,6 +14,7 @@ from seesay.cli.options import AsJson, Exact, Overwrite, PathOrAddress, Place, P
 from seesay.cli.pictures import require_drawable
 from seesay.cli.progress import progress_when_needed
 from seesay.system import ranges
+from seesay.system.files import expand_home
 from seesay.system.names import printable
 from seesay.system.remote import as_path, as_url, is_remote
 
@@ -196,7 +197,7 @@ def _refuse_beside_regions(others: Mapping[str, object]) -> None:
 
 def _is_folder(thing: str) -> bool:
     try:
-        return is_remote(thing) or Path(thing).expanduser().is_dir()
+        return is_remote(thing) or expand_home(thing).is_dir()
     except (OSError, ValueError):  # a sentence too long for a name
         return False
 

@@ -14,7 +14,7 @@ from seesay.library.stores.database import FILE
 from seesay.library.stores.store import Store
 from seesay.library.types import Filter, Folder
 from seesay.system import remote
-from seesay.system.files import library_dir
+from seesay.system.files import chosen_place, expand_home, library_dir
 
 
 def library_place(chosen: Path | str | None = None) -> Path | str:
@@ -31,7 +31,7 @@ def library_base(chosen: Path | str | None = None) -> Path | str:
     """The same, of the library with the indexes of all of its models (`seesay.library.indexing.beside`)."""
     chosen = chosen or os.environ.get("SEESAY_LIBRARY")
     if chosen:
-        return str(chosen) if is_address(chosen) else remote.as_path(chosen).expanduser()
+        return str(chosen) if is_address(chosen) else chosen_place(remote.as_path(chosen))
     return library_dir()
 
 
@@ -75,8 +75,8 @@ def absolute(folder: Path | str) -> Path:
     if remote.is_remote(folder):
         return folder
     try:
-        return Path(folder).expanduser().resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # a link to itself, a user who is not there, a null
+        return expand_home(folder).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a link to itself, a null
         raise SeesayError(f"there is no folder {str(folder)!r}: {error}") from error
 
 
