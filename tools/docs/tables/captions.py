@@ -109,10 +109,11 @@ def wirings_sgd() -> str:
         [f"`{wiring}`", *(_runs(found["seeds"][f"{wiring}, rate {rate}"], n_runs) for rate in rates)]
         for wiring in wirings
     ]
+    runs = "one seed" if n_runs == 1 else f"the mean of {n_runs} seeds and their range"
     note = (
         f"Perplexity on {found['data']} dev after {found['epochs']} epoch on 2,000 training photos in batches of 32: "
-        f"{'one seed' if n_runs == 1 else f'the mean of {n_runs} seeds and their range'}. Plain gradient descent at a constant rate without clipping; the "
-        "better of untrained and trained weights is kept."
+        f"{runs}. Plain gradient descent at a constant rate without clipping; the better of untrained and trained "
+        "weights is kept."
     )
     header = ["wiring", *(f"rate {rate}" for rate in rates)]
     command = swept("wirings_sgd") + (f' --variants "{seeds[0]}"' if n_runs == 1 else "")
