@@ -103,22 +103,27 @@ def wirings_sgd() -> str:
     found = result("wirings_sgd")
     rates = list(dict.fromkeys(group.rpartition(" ")[2] for group in found["seeds"]))
     wirings = list(dict.fromkeys(row["group"].partition(",")[0] for row in found["rows"]))
-    n_runs = len({row["variant"] for row in found["rows"]})
+    seeds = list(dict.fromkeys(row["variant"] for row in found["rows"]))
+    n_runs = len(seeds)
     rows: list[list[object]] = [
         [f"`{wiring}`", *(_runs(found["seeds"][f"{wiring}, rate {rate}"], n_runs) for rate in rates)]
         for wiring in wirings
     ]
+    runs = "one seed" if n_runs == 1 else f"the mean of {n_runs} seeds and their range"
     note = (
         f"Perplexity on {found['data']} dev after {found['epochs']} epoch on 2,000 training photos in batches of 32: "
-        f"the mean of {n_runs} seeds and their range. Plain gradient descent at a constant rate without clipping; the "
-        "better of untrained and trained weights is kept."
+        f"{runs}. Plain gradient descent at a constant rate without clipping; the better of untrained and trained "
+        "weights is kept."
     )
     header = ["wiring", *(f"rate {rate}" for rate in rates)]
-    return dated(table(header, rows) + f"\n{note}", found, swept("wirings_sgd"))
+    command = swept("wirings_sgd") + (f' --variants "{seeds[0]}"' if n_runs == 1 else "")
+    return dated(table(header, rows) + f"\n{note}", found, command)
 
 
 def _runs(figures: dict[str, float], n_runs: int) -> str:
     """The mean and range of the runs that stayed finite, and how many did not."""
+    if n_runs == 1:
+        return f"{figures['mean']:.1f}" if figures["n"] else "diverged"
     diverged = f"{n_runs - figures['n']:g} of {n_runs} diverged" if figures["n"] < n_runs else ""
     if not figures["n"]:
         return diverged
