@@ -5,8 +5,9 @@ lie where photos lie. Each size is measured by ten captions that no photo of the
 
 - warm: the call that a command or the page makes, with the sentence read and the photos looked up, first stage alone;
 - all stages: the same with the later stages of search, and the time of a core that it takes, which does not depend on
-  what else the machine does. Photos that a query finds have the views of a real photo, read
-  from the store as any other; the rest have none, since a hundred thousand of them would fill the disk;
+  what else the machine does; of the captions, and of the first one or two content words of each, with which later
+  stages look at more photos. Photos that a query finds have the views of a real photo, read from the store as any
+  other; the rest have none, since a hundred thousand of them would fill the disk;
 - product: finding the best twenty by the matrix alone;
 - same: how many of the best twenty are those of the exact product of all vectors, computed in blocks;
 - the matrix on disk, and the memory of a process that has opened the library and answered.
@@ -36,10 +37,13 @@ from seesay.library.library import Library
 from seesay.library.stores.sql import pack
 from seesay.library.stores.sqlite import SqliteStore
 from seesay.library.types import Folder
+from seesay.text.function_words import content_words
 
 N_REAL, TOP = 1000, 20
 N_VIEWS = 20
 """Real photos whose views the others get."""
+SHORT = (1, 2)
+"""Content words of short queries: every other one has one of them."""
 N_VIEWED = 200
 """Photos that get views for each query: more than any stage reranks."""
 RECIPE = growth.Recipe(mixing=0.9, noise=0.7)
@@ -63,14 +67,15 @@ def main() -> None:
     arguments = parse_arguments(parser, "warm")
     test = data.load("flickr8k").split("test").with_images()
     texts = list(test.sentences)[:: len(test.sentences) // 10][:10]
+    short = [" ".join(content_words(text)[: SHORT[row % len(SHORT)]]) for row, text in enumerate(texts)]
     with tempfile.TemporaryDirectory() as folder:
         real, views = real_vectors(Path(folder), test.images[:N_REAL])
         rows = []
         for size in arguments.sizes:
             place = Path(folder) / f"library of {size}"
             fill(place, real, size, arguments.seed)
-            give_views(place, views, texts)
-            rows.append(measure(place, size, texts, arguments.rounds))
+            give_views(place, views, texts + short)
+            rows.append(measure(place, size, texts, short, arguments.rounds))
             print(rows[-1], flush=True)
             shutil.rmtree(place)
     record(arguments, ("onnxruntime", "numpy"), rounds=arguments.rounds, seed=arguments.seed, rows=rows)
@@ -143,7 +148,7 @@ def write_photos(store: SqliteStore, place: Path, first: int, vectors: Floats) -
     return first + len(rows)
 
 
-def measure(place: Path, n: int, texts: list[str], rounds: int) -> dict[str, Any]:
+def measure(place: Path, n: int, texts: list[str], short: list[str], rounds: int) -> dict[str, Any]:
     with Library(place, stages=()) as library:
         assert isinstance(library.store, SqliteStore)
         writing = seconds(lambda: library.search(texts[0], top=TOP))  # writes the matrix
@@ -158,10 +163,8 @@ def measure(place: Path, n: int, texts: list[str], rounds: int) -> dict[str, Any
         same = [len(set(own) & set(best)) for own, best in zip(found, exact_best(library.store, queries), strict=True)]
     with Library(place) as library:
         stages = [stage.fingerprint.model for stage in library.cascade.held(library.store)]
-        library.search(texts[0], top=TOP)
-        start = time.process_time()
-        every = [seconds(lambda t=text: library.search(t, top=TOP)) for _ in range(rounds) for text in texts]  # type: ignore[misc]
-        busy = (time.process_time() - start) / len(every)
+        every, busy = ask_often(library, texts, rounds)
+        every_short, busy_short = ask_often(library, short, rounds)
     memory = ask_alone(place, texts)
     return {
         "photos": n,
@@ -169,6 +172,8 @@ def measure(place: Path, n: int, texts: list[str], rounds: int) -> dict[str, Any
         "warm_milliseconds_least": round(1000 * min(warm), 1),
         "all_stages_milliseconds": round(1000 * statistics.median(every), 1),
         "all_stages_core_milliseconds": round(1000 * busy, 1),
+        "short_milliseconds": round(1000 * statistics.median(every_short), 1),
+        "short_core_milliseconds": round(1000 * busy_short, 1),
         "later_stages": stages,
         "product_milliseconds": round(1000 * statistics.median(bare), 1),
         "same_of_20": [min(same), round(statistics.mean(same), 2)],
@@ -177,6 +182,14 @@ def measure(place: Path, n: int, texts: list[str], rounds: int) -> dict[str, Any
         "first_search_seconds": round(writing, 1),
         "memory_megabytes": {"peak": memory["VmHWM"], "own": memory["RssAnon"], "mapped": memory["RssFile"]},
     }
+
+
+def ask_often(library: Library, texts: list[str], rounds: int) -> tuple[list[float], float]:
+    """How long each search takes, and how long a core is busy with one on average."""
+    library.search(texts[0], top=TOP)
+    start = time.process_time()
+    every = [seconds(lambda t=text: library.search(t, top=TOP)) for _ in range(rounds) for text in texts]  # type: ignore[misc]
+    return every, (time.process_time() - start) / len(every)
 
 
 def ask_alone(place: Path, texts: list[str]) -> dict[str, int]:
