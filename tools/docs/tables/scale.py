@@ -204,8 +204,8 @@ def scale_workers() -> str:
         f"{found['photos']} photos on a disk, {found['rounds']} rounds in turns, each worker held to "
         f"{100 * found['share']:.0f} % of a core on a machine that no other program used. Then the same photos in "
         f"object storage; killed while two workers indexed them: {'; '.join(killed['killed'])} photos. The same "
-        f"command was given again, and the result is {verdict}. The database's time contains creating its tables and what "
-        "the benchmark asked it all the while."
+        f"command was given again, and the result is {verdict}. The database's time contains creating its tables and "
+        "what the benchmark asked it all the while."
     )
     header = ["Ray workers", "photos per second against one", "CPU time of workers per photo", "of the database"]
     return noted(table(header, rows), note, "workers")
