@@ -46,6 +46,14 @@ def test_a_table_shows_the_best_few(seesay: Run, weights: tuple[str, str], photo
     assert "green.png" in lines[1]
 
 
+def test_a_photo_in_the_place_of_the_description_is_refused(seesay: Run, photo_folder: Path) -> None:
+    photos = (photo_folder / "blue.png", photo_folder / "green.png")
+    finished = seesay("identify", *photos)
+    assert finished.code == 2
+    assert f"{photos[0]} is a photo, and there is no description" in finished.err
+    assert f'try: seesay identify "a man with a camera" {photos[0]} {photos[1]}' in finished.err
+
+
 def test_the_drawing_has_a_row_of_picture_heat_and_words_for_each(
     seesay: Run, weights: tuple[str, str], photo_folder: Path, tmp_path: Path
 ) -> None:

@@ -235,9 +235,39 @@ def test_a_tag_that_does_not_exist_is_refused(seesay: Call, indexed: Path) -> No
 
 def test_nothing_found_ends_with_1(seesay: Call, indexed: Path) -> None:
     code, out, err = seesay("search", "a red picture", "--before", "1990")
-    assert (code, out, err) == (1, "", "seesay: no photo fits\n")
+    assert (code, out, err) == (1, "", "seesay: no photo is before 1990\nseesay: no photo fits\n")
     code, out, err = seesay("search", "a red picture", "--before", "1990", "--json")
-    assert (code, json.loads(out)["results"], err) == (1, [], "")
+    assert (code, json.loads(out)["results"], err) == (1, [], "seesay: no photo is before 1990\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (("a red picture", "--camera", "leika"), "no photo is from a camera named 'leika'"),
+        (("a red picture", "--in", "pariss"), "no photo is in a folder named 'pariss'"),
+        (("a red picture from 1999",), "no photo is from 1999-01-01 or later and before 2000-01-01"),
+        (("a red picture", "empty"), "there are no photos in "),
+    ],
+)
+def test_the_filter_that_leaves_out_every_photo_is_named(
+    seesay: Call, indexed: Path, given: tuple[str, ...], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (indexed.parent / "empty").mkdir()
+    monkeypatch.chdir(indexed.parent)
+    code, out, err = seesay("search", *given)
+    assert (code, out) == (1, "")
+    assert f"seesay: {reason}" in err
+
+
+def test_a_query_without_quotation_marks_is_shown_with_them(seesay: Call, indexed: Path) -> None:
+    code, _, err = seesay("search", "red", "bus", str(indexed))
+    assert code == 2
+    assert f'  try: seesay search "red bus" {indexed}' in err
+
+
+def test_a_percentage_as_the_least_score_is_refused(seesay: Call, indexed: Path) -> None:
+    code, _, err = seesay("search", "a red picture", "--min-score", "50")
+    assert (code, err) == (2, "seesay: no photo scores 50\n  allowed: at most 1: 50 % is 0.5\n")
 
 
 def test_while_another_process_indexes_what_is_there_is_searched(

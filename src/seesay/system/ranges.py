@@ -47,6 +47,24 @@ def require_finite(value: float | None) -> float | None:
     return value
 
 
+def require_score(value: float | None) -> float | None:
+    """A score that a photo can have: a percentage as a share of 1, or a similarity.
+
+    Raises:
+        SeesayError: It is above 1, or no number.
+
+    Example:
+        >>> require_score(50.0)
+        Traceback (most recent call last):
+        seesay.errors.SeesayError: no photo scores 50
+          allowed: at most 1: 50 % is 0.5
+    """
+    if value is not None and require_finite(value) and value > 1:
+        share = f": {value:g} % is {value / 100:g}" if value <= 100 else ""
+        raise SeesayError(f"no photo scores {value:g}", allowed=f"at most 1{share}")
+    return value
+
+
 def require_count(name: str, value: int, most: int, least: int = 1) -> None:
     """A number of something that can be done.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from seesay.library.indexing.index import Indexed
     from seesay.library.library import Library
     from seesay.library.ranking.likeness import Crop, Source
-    from seesay.library.ranking.search import Result
+    from seesay.library.ranking.search import Result, Results
     from seesay.library.types import Filter
 
 
@@ -197,11 +197,23 @@ def find_in(
         images = [_as_example(image) for image in like]
         results = opened.search(query, folders=folders, like=images, plus=plus, minus=minus, **how)
     made_with = opened.store.fingerprint()
-    unlikely = [NOTHING_LIKELY] if results.nothing_likely else []
+    reason = NOTHING_LIKELY if results.nothing_likely else _why_none(opened, folders, how.get("where"), results)
     return SearchResults(
         query, opened.store.name, made_with.model if made_with else None, tuple(results),
-        (*warnings, *results.notes(), *unlikely), results.understood(), opened if place is None else place,
+        (*warnings, *results.notes(), *([reason] if reason else ())),
+        results.understood(), opened if place is None else place,
     )  # fmt: skip
+
+
+def _why_none(
+    opened: "Library", folders: Sequence[Path | str], where: "Filter | None", found: "Results"
+) -> str | None:  # fmt: skip
+    """Which folder or filter leaves out every photo, in a sentence."""
+    from seesay.library.indexing.places import within
+    from seesay.library.stores.filters import narrow, why_none
+
+    every = narrow(within(where, folders), found.typed.dates)
+    return None if found else why_none(every, lambda part: bool(opened.latest(1, where=part)))
 
 
 def update(

@@ -1,5 +1,6 @@
 """`seesay identify`: which of several photos was a description written for?"""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -59,6 +60,7 @@ def identify(
         seesay identify "a man with a camera" ~/Pictures
         seesay identify "a cup of coffee" a.jpg b.jpg c.jpg -o why.png
     """
+    _require_description(sentence, photos)
     if output is not None:
         require_drawable(output, *photos, overwrite=overwrite)
 
@@ -70,6 +72,19 @@ def identify(
     warn(found.warnings)
     drawn = save_drawing(found.draw, output)
     show_result(found, _print_table, drawn, as_json=as_json, failures=found.failures)
+
+
+def _require_description(sentence: str, photos: Sequence[Path]) -> None:
+    """Refuse the name of a photo where the description stands."""
+    from seesay.errors import SeesayError
+
+    if sentence.lower().endswith((".jpg", ".jpeg", ".png", ".webp")) and Path(sentence).is_file():
+        given = " ".join([printable(sentence), *(printable(photo) for photo in photos)])
+        raise SeesayError(
+            f"{printable(sentence)} is a photo, and there is no description",
+            allowed="a description in quotation marks, then photos",
+            hint=f'seesay identify "a man with a camera" {given}',
+        )
 
 
 def _print_table(found: "Identification") -> None:

@@ -42,18 +42,19 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="dim", caption_justify="left", caption=_CAPTION)
-    for column in ("name", "family", "MB", "measured on", "figures"):
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in ("name", "MB", "measured on", "figures"):  # no wider than 80 columns
         table.add_column(column, justify="right" if column == "MB" else "left")
     for weights in found:
         # A longer key is that of a part of the images, or of another way to decode: the card has them.
         lines = sorted(item for item in weights.figures.items() if item[0].count("/") == 1) or [("–", {})]
         for place, (key, report) in enumerate(lines):
-            named = (weights.name, weights.about["family"], f"{weights.size / 1e6:.1f}") if place == 0 else ("", "", "")
+            named = (weights.name, f"{weights.size / 1e6:.1f}") if place == 0 else ("", "")
             table.add_row(*named, key, _figures(report))
     for folder in eyes():
-        table.add_row(folder.name, "eye", "", "–", "")
+        table.add_row(folder.name, "", "–", "an image network alone")
     Console().print(table)
+    light.echo(_CAPTION)
 
 
 @app.command()
@@ -102,7 +103,7 @@ def remove(name: Annotated[str, light.Argument(metavar="NAME", help="As `seesay 
 
 
 _SHOWN = ("family", "features", "data", "trained", "recipe_fingerprint", "figures")
-_CAPTION = "R@1 R@5 R@10 in percent, of sentences for a photo and photos for a sentence; Sum of the six"
+_CAPTION = "R@1 R@5 R@10 in percent: sentences for a photo, photos for a sentence; the Sum"
 
 
 def _figures(report: dict[str, Any]) -> str:

@@ -65,7 +65,7 @@ def search(
     min_score: Annotated[
         float | None,
         light.Option(
-            callback=ranges.require_finite, metavar="SCORE", help="Only photos that score at least this, such as 0.5."
+            callback=ranges.require_score, metavar="SCORE", help="Only photos that score at least this, such as 0.5."
         ),
     ] = None,
     sort: Annotated[str, light.Option(help="score, or date: the same photos, latest first.")] = "score",
@@ -162,7 +162,22 @@ def _understand(things: Sequence[str], has_more: bool) -> tuple[list[str], list[
         if not queries:
             raise SeesayError("no query came from stdin", allowed="one query per line")
         return queries, [as_path(folder) for folder in folders]
+    _require_quotes(query, folders)
     return [query], [as_path(folder) for folder in folders]
+
+
+def _require_quotes(query: str, folders: Sequence[str]) -> None:
+    """Where the words of a query stand for folders that are not there, say how a query is typed."""
+    from seesay.errors import SeesayError
+
+    words = [folder for folder in folders if folder.isalpha() and not _is_folder(folder)]
+    if words and query.isalpha():
+        rest = "".join(f" {folder}" for folder in folders if folder not in words)
+        raise SeesayError(
+            f"the folder {words[0]} does not exist",
+            allowed="a query in quotation marks, then folders that hold photos",
+            hint=f'seesay search "{" ".join([query, *words])}"{rest}',
+        )
 
 
 def _read_stdin() -> str:

@@ -1,6 +1,7 @@
 """Which photos count, as a person writes it: on the command line, in an address, in Python."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import PurePath
@@ -56,6 +57,35 @@ def narrow(where: Filter, dates: Dates | None) -> Filter:
         return where
     before = min(filter(None, (where.before, dates.before)), default="")
     return replace(where, after=max(where.after, dates.after), before=before, months=dates.months or where.months)
+
+
+def why_none(where: Filter, has_photos: Callable[[Filter], bool]) -> str | None:
+    """Which part of a filter leaves out every photo, in a sentence; None where photos pass all of it.
+
+    Args:
+        where: The filter.
+        has_photos: Whether any photo passes a filter.
+
+    Example:
+        >>> why_none(Filter(after="2019", camera="leika"), lambda where: not where.camera)
+        "no photo is from a camera named 'leika'"
+    """
+    if has_photos(where):
+        return None
+    days = [f"from {where.after} or later"] * bool(where.after) + [f"before {where.before}"] * bool(where.before)
+    parts = (
+        (f"there are no photos in {', '.join(map(str, where.folders))}", Filter(folders=where.folders)),
+        (f"no photo is in a folder named {where.within!r}", Filter(within=where.within)),
+        (f"no photo is from {where.during}", Filter(during=where.during)),
+        (f"no photo is {' and '.join(days)}", Filter(after=where.after, before=where.before)),
+        ("no photo is from that month", Filter(months=where.months)),
+        (f"no photo is from a camera named {where.camera!r}", Filter(camera=where.camera)),
+        ("no photo has that tag", Filter(classes=where.classes)),
+    )
+    for sentence, part in parts:
+        if part != Filter() and not has_photos(part):
+            return sentence
+    return "no photo passes all of these filters together"
 
 
 def _require_date(name: str, text: str) -> None:
