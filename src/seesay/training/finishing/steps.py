@@ -23,6 +23,7 @@ from seesay.models.pretrained import load, load_captioner
 from seesay.models.registry import family_of
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
+from seesay.training.boxes.step import propose_boxes
 from seesay.training.finishing import calibration, captions, doubt, grounding, matching, tags
 from seesay.training.finishing.embeddings import (
     SPLIT,
@@ -51,7 +52,7 @@ FIT = "fit"
 """The part of people's judgements that a curve is fitted to."""
 
 
-NEED_BOXES = ("grounding", "presence")
+NEED_BOXES = ("grounding", "boxes", "presence")
 """Steps that need boxes which people drew."""
 
 
@@ -256,6 +257,7 @@ PROPOSERS: dict[str, Callable[[Weights, Request], Proposal]] = {
     "matching": propose_matching,
     "confidence": propose_confidence,
     "grounding": propose_grounding,
+    "boxes": propose_boxes,
     "presence": propose_presence,
     "tags": propose_tags,
     "ensemble": propose_ensemble,
