@@ -76,7 +76,7 @@ def gather(model: Answering, collection: Collection, side: float, seed: int = SE
         boxes = [several[0].boxes for several in phrases.values()]
         around = np.array([[*each[:, :2].min(0), *each[:, 2:].max(0)] for each in boxes], np.float32)
         counts = torch.tensor([float(len(several)) for several in phrases.values()])
-        others = vectors(foreign[item])[: max(1, len(boxes) // 2)]
+        others = vectors(foreign[item])[: max(1, len(boxes) // 4)]
         may_mirror = not any(SIDED.intersection(tokenize(text)) for text in texts[item])
         photos.append(
             BoxedPhoto(

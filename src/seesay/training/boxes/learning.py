@@ -18,7 +18,7 @@ from torch import Tensor
 from seesay.layers.box_finder import BoxFinder, BoxFinderSizes, within_image
 from seesay.training.boxes.examples import BoxedPhoto, covered
 
-EPOCHS = 6
+EPOCHS = 4
 RATE = 2e-3
 WEIGHT_DECAY = 0.02
 AT_ONCE = 8

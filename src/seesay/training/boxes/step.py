@@ -29,7 +29,7 @@ from seesay.training.boxes.graph import graph_of
 from seesay.training.boxes.learning import learn
 from seesay.training.finishing.requests import JOINED, Proposal, Request
 
-N_LEARNED = 700
+N_LEARNED = 500
 """Training photos: each is seen in several crops, which takes a sixth of a second of a core."""
 N_MEASURED = 300
 """Dev photos on which boxes with and without learning are compared."""
