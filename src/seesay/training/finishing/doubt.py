@@ -67,6 +67,10 @@ class Answers:
         """`match`, or nothing for each."""
         return np.zeros_like(self.evidence) if self.match is None else self.match
 
+    def without_signs(self, n_kept: int) -> "Answers":
+        """The same with the first of the signs of `crops` alone."""
+        return replace(self, crops=self.crops[:, :n_kept] if self.crops is not None and n_kept else None)
+
     def probability(self, doubt: Doubt) -> NDArray[np.float64]:
         """What a curve predicts of each."""
         crops = () if self.crops is None else tuple(self.crops.T)

@@ -21,6 +21,7 @@ from seesay.models.declared import LATER_STAGES
 from seesay.models.ensemble import scored_by
 from seesay.models.pretrained import load, load_captioner
 from seesay.models.registry import family_of
+from seesay.runtime.matching import Model
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
 from seesay.training.boxes.step import propose_boxes
@@ -161,15 +162,18 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
 
 def propose_presence(weights: Weights, request: Request) -> Proposal:
     boxed = _boxed(weights, request, "presence")
-    aligner = load_aligner(weights.folder)
-    matcher = _witness_of(aligner.feature_spec.backbone, request)
+    # Learned boxes are a graph, and judged beside the graphs that they were learned with.
+    aligner = Model(weights.folder) if weights.about.get("boxes") else load_aligner(weights.folder)
+    matcher = _witness_of(str(weights.about["features"]["backbone"]), request)
     parts = _fitted_and_others(boxed, N_SHOWN)
     answers, others = (doubt.gather_phrases(aligner, part, matcher) for part in parts)
     found = doubt.fit_presence(answers)
     figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
     if answers.crops is not None:
-        once, others_once = (replace(each, crops=None) for each in (answers, others))
-        figures["other photos, without crops"] = doubt.describe_doubt(doubt.fit_presence(once), others_once)
+        for name, n_signs in (("without learned boxes", 2), ("without crops", 0)):
+            if n_signs < answers.crops.shape[1]:
+                once, others_once = (each.without_signs(n_signs) for each in (answers, others))
+                figures[f"other photos, {name}"] = doubt.describe_doubt(doubt.fit_presence(once), others_once)
     return Proposal("presence", found.to_table(), boxed.name, (matcher,) if matcher else (), figures)
 
 
