@@ -1,7 +1,7 @@
 """What boxes that were learned from boxes give, beside heat alone: pointing and IoU, by kind of phrase.
 
-On photos of Flickr8K with the boxes of Flickr30k Entities (`--split`), and on photos that are unlike them: ReferItGame's
-phrases on dev photos of IAPR TC-12, of which nothing was learned. `--photos` takes the first of each.
+On photos of Flickr8K with the boxes of Flickr30k Entities (`--split`), and on photos that are unlike them: the phrases
+of ReferItGame on its dev photos, which are of IAPR TC-12. No box of these was learned from.
 
     SEESAY_DATA=… python -m benchmarks.quality.learned_boxes --split dev --photos 300 --referit 60
 """

@@ -34,7 +34,8 @@ def cells_of(model: Answering, closer: Closer) -> Cells:
             raise ValueError("the vectors of places are of an image with its map")
         _, height, width, _ = seen.map.shape
         vectors = model.encode_regions(seen, whole_and_grid(height, width)[1:])[0]  # (h · w, D)
-        return vectors.T.reshape(-1, height, width).astype(np.float64)
+        places: Floats = vectors.T.reshape(-1, height, width).astype(np.float64)
+        return places
 
     # What is kept is in half precision, and what is computed for one answer is the same.
     return closer.heat(locate).astype(np.float16).astype(np.float32)
@@ -75,7 +76,8 @@ class CellMaps:
         if self._store.missing([key]):
             todo = dict.fromkeys(self._store.missing(self._keys[place:])[:SHARD])
             self._store.write(list(todo), np.stack([self._compute(each) for each in todo]))
-        return self._store.read([key])[0].astype(np.float32)
+        cells: Cells = self._store.read([key])[0].astype(np.float32)
+        return cells
 
     def _compute(self, key: str) -> Cells:
         at_least = int(np.ceil(self._model.feature_spec.pixels / self._side))

@@ -7,7 +7,7 @@ choose from are given. Others point at the hottest place, and draw the region th
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from seesay.grounding.cells import cells_of, heat_from
+from seesay.grounding.cells import Cells, cells_of, heat_from
 from seesay.grounding.closer import Closer, heat_of, points_of
 from seesay.grounding.heat import Floats, best_boxes, box_overlaps
 from seesay.grounding.learned import LearnedBoxes
@@ -34,7 +34,7 @@ class Located:
     presence: Floats | None = None
 
 
-def locate_freely(model: Answering, learned: LearnedBoxes, closer: Closer, vectors: Floats, n: int = 1) -> Located:
+def locate_freely(model: Answering, learned: LearnedBoxes, closer: Closer, vectors: Cells, n: int = 1) -> Located:
     """Boxes as a model has learned to draw them.
 
     Args:

@@ -165,18 +165,18 @@ def ground(
 
     scheme, told = available(regions or _REGIONS)
     aligner = answering_model(model, "phrases", "sees an image as a whole and finds no regions")
-    learned = learned_boxes(aligner) if asked and not regions else None
-    boxes = propose_regions(photo, scheme if learned is None else "whole")
+    learned = learned_boxes(aligner) if asked else None
+    is_free = learned is not None and not regions
+    boxes = None if is_free else propose_regions(photo, scheme)
     readings = [read_words(text, aligner.tokenizer, exact=exact) for text in asked or [sentence]]
-    if asked:
-        found, marks, words, heat = _find(aligner, photo, readings, boxes, learned, n)
-    else:
+    if boxes is not None and not asked:
         found, marks, words, heat = _align(aligner, photo, readings[0], boxes)
+    else:
+        found, marks, words, heat = _find(aligner, photo, readings, boxes, learned, n)
     notes = [each.notes(without="only the rest was looked for", lost="the box means nothing") for each in readings]
-    warnings = [note for own in notes for note in own]
+    warnings = (*(note for own in notes for note in own), *(() if is_free else told))
     return Grounding(
-        name_of(aligner, model), given, photo.size, tuple(found), heat,
-        tuple(warnings) if learned else (*warnings, *told), tuple(marks), tuple(words),
+        name_of(aligner, model), given, photo.size, tuple(found), heat, warnings, tuple(marks), tuple(words)
     )
 
 
@@ -184,14 +184,10 @@ _Found = tuple[list[GroundedPhrase], "list[Mark]", "list[Word]", "Floats"]
 
 
 def _find(
-    aligner: "Answering",
-    photo: "Image",
-    asked: "list[Reading]",
-    boxes: "Boxes",
-    learned: "LearnedBoxes | None",
-    n: int,
-) -> _Found:
-    """The best boxes of each phrase, read by itself: as the model has learned to draw them, or among regions."""
+    aligner: "Answering", photo: "Image", asked: "list[Reading]", boxes: "Boxes | None",
+    learned: "LearnedBoxes | None", n: int,
+) -> _Found:  # fmt: skip
+    """The best boxes of each phrase, read by itself: among regions, or as the model has learned to draw them."""
     import numpy as np
 
     from seesay.catalogue.weights import doubt_of
@@ -208,15 +204,14 @@ def _find(
     features, closer = aligner.features([photo]), look_closer(photo, how.closer, aligner.features)
     texts = [reading.text for reading in asked]
     vectors = aligner.encode_phrases(texts)
-    if learned is not None and closer is not None:
-        located = locate_freely(aligner, learned, closer, vectors, n)
-    else:
+    free = locate_freely(aligner, learned, closer, vectors, n) if learned and closer else None
+    located = free if boxes is None else None
+    if located is None:
+        assert boxes is not None
         explainer = choose_explainer(aligner)
-        located = locate_among(
-            aligner, features, closer, lambda seen: explainer.locate(aligner, seen, texts), boxes, n
-        )
+        located = locate_among(aligner, features, closer, lambda seen: explainer.locate(aligner, seen, texts), boxes, n)
     witness = Witness(presence.matcher, aligner) if presence and presence.matcher else None
-    signs = signs_of(texts, features, closer, located.heat, witness, located.presence).rows
+    signs = signs_of(texts, features, closer, located.heat, witness, free.presence if free else None).rows
     found, marks, words = [], [], []
     for row, (reading, chosen) in enumerate(zip(asked, located.boxes, strict=True)):
         phrase = reading.written

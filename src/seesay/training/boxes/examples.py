@@ -78,11 +78,10 @@ def gather(model: Answering, collection: Collection, side: float, seed: int = SE
         counts = torch.tensor([float(len(several)) for several in phrases.values()])
         others = vectors(foreign[item])[: max(1, len(boxes) // 4)]
         may_mirror = not any(SIDED.intersection(tokenize(text)) for text in texts[item])
-        photos.append(
-            BoxedPhoto(
-                paths[place], maps, place, vectors(texts[item]), boxes, torch.from_numpy(around), counts, others, may_mirror
-            )
-        )  # fmt: skip
+        photo = BoxedPhoto(
+            paths[place], maps, place, vectors(texts[item]), boxes, torch.from_numpy(around), counts, others, may_mirror
+        )
+        photos.append(photo)
     return photos
 
 
