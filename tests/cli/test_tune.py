@@ -160,7 +160,7 @@ def test_words_are_pruned_into_a_folder_of_their_own(seesay: Call, embedding: Pa
 def test_each_family_says_which_steps_it_can_use() -> None:
     assert steps_for(find("vse")) == ["hubness", "calibration", "choice", "tags"]
     assert steps_for(find("eye")) == ["vectors", "short", "hubness", "calibration", "choice", "tags"]
-    assert steps_for(find("dvsa")) == ["cascade", "calibration", "grounding", "presence"]
+    assert steps_for(find("dvsa")) == ["cascade", "calibration", "grounding", "boxes", "presence"]
     assert steps_for(find("mrnn")) == ["cascade", "calibration", "captions", "matching", "confidence"]
     assert steps_for(find("dvsa-captions")) == ["captions", "matching", "confidence"]
     assert steps_for(find("identifier")) == ["calibration"]

@@ -127,7 +127,7 @@ class TestEvaluation:
     def test_each_kind_of_phrase_is_counted(self, aligner: Aligner, boxed: Collection) -> None:
         found = evaluate_grounding(aligner, EvaluationSet(boxed), proposals="grid-1x2")
         assert {kind: n for kind, (n, _) in found.by_kind.items()} == {"other": 18, "colour": 6}
-        assert found.by_kind["other"][1] == found.rows["model"]
+        assert found.by_kind["other"][1]["model"] == found.rows["model"]
 
     def test_searched_proposals_are_found_and_kept(self, aligner: Aligner, boxed: Collection, tmp_path: Path) -> None:
         found = evaluate_grounding(aligner, EvaluationSet(boxed, store=tmp_path), proposals="search-5")

@@ -34,6 +34,7 @@ STEPS = {
     "matching": "matching",
     "confidence": "confidence",
     "grounding": "grounding",
+    "boxes": "boxes",
     "presence": "presence",
     "tags": "tags",
     "ensemble": "members",

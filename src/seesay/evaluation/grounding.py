@@ -1,9 +1,12 @@
-"""Grounding of phrases, measured on the boxes of Flickr30k Entities, which no model was trained on.
+"""Grounding of phrases, measured on the boxes of Flickr30k Entities.
 
 Two games over the same phrases: the point where the model looks has to lie in one of the phrase's boxes (the pointing
 game), and the box that it draws has to overlap the phrase's box, or the box around all of them, by half (IoU ≥ 0.5, the
 protocol of Flickr30k Entities). Beside the model stand answers that look at no word: the centre of the image, all of
 it, and a region chosen blindly among the proposals. No choice among the proposals can do better than the upper bound.
+
+No model was trained on boxes, but weights may have learned to draw them from those of other photos
+(`seesay.grounding.learned`). Such weights have a second row, `without boxes`: their heat alone, with the proposals.
 """
 
 from collections.abc import Sequence
@@ -19,9 +22,11 @@ from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.evaluation.protocols import EvaluationSet, Protocol, timed
 from seesay.explainers.registry import choose_explainer
-from seesay.grounding.boxed_phrases import READINGS, BoxedPhrase, boxed_phrases
-from seesay.grounding.closer import Closer, Closeups, heat_of, points_of
-from seesay.grounding.heat import Floats, box_overlaps
+from seesay.grounding.boxed_phrases import READINGS, BoxedPhrase, boxed_phrases, phrase_vectors
+from seesay.grounding.cells import CellMaps, heat_from
+from seesay.grounding.closer import FINER, Closeups, heat_of
+from seesay.grounding.heat import Floats, box_overlaps, point_at
+from seesay.grounding.learned import learned_boxes
 from seesay.grounding.tuned import grounding_of
 from seesay.images.arrays import ImageFeatures
 from seesay.images.extraction import features_of
@@ -40,9 +45,11 @@ class GroundingEvaluation:
     """What a model reached, and what others reach on the same phrases.
 
     Attributes:
-        rows: `model`, `centre` (and the whole image as its box), `random region`; in percent.
+        rows: `model`, `without boxes` where it has learned from boxes, `centre` (and the whole image as its box),
+            `random region`; in percent.
         upper_bound: Percent of the phrases whose box is among the proposals.
-        by_kind: The model's figures for each kind of phrase, with their number.
+        by_kind: The figures of the model's rows for each kind of phrase, with their number.
+        n_learned: Photos whose boxes it learned from.
         n_boxed: Images that have boxed phrases; of the others, which `n_images` counts too, nothing is asked.
         proposals: Which regions were chosen from.
         reading: Whether phrases were read alone or within their sentence.
@@ -53,18 +60,24 @@ class GroundingEvaluation:
     seed: int | None
     rows: dict[str, GroundingReport]
     upper_bound: float
-    by_kind: dict[str, tuple[int, GroundingReport]]
+    by_kind: dict[str, tuple[int, dict[str, GroundingReport]]]
     n_phrases: int
     n_boxed: int
     n_images: int
     n_sentences: int
     proposals: str
     reading: str
+    n_learned: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
     def to_report(self) -> dict[str, Any]:
         """The part of a report that this is."""
-        kinds = {kind: {"n_phrases": n, **_rounded(figures)} for kind, (n, figures) in self.by_kind.items()}
+        kinds = {
+            kind: {"n_phrases": n}
+            | _rounded(rows["model"])
+            | {name: _rounded(row) for name, row in rows.items() if name != "model"}
+            for kind, (n, rows) in self.by_kind.items()
+        }
         return {
             "grounding": {
                 **_rounded(self.rows["model"]),
@@ -75,6 +88,7 @@ class GroundingEvaluation:
                 "n_images": self.n_boxed,
                 "proposals": self.proposals,
                 "reading": self.reading,
+                **({"n_learned": self.n_learned} if self.n_learned else {}),
             }
         }
 
@@ -110,23 +124,38 @@ def evaluate_grounding(
             hint=f"seesay data check {collection.root}",
         )
     seconds: dict[str, float] = {}
+    answers, how = answering(model), grounding_of(model)
+    learned = learned_boxes(answers)
     with timed("features", seconds):
-        table = features_of(paths, model.feature_spec, ("pooled", "map"), root=store, on_progress=on_progress)
+        maps = CellMaps(answers, paths, how.closer, store) if learned else None
+        table = None if learned else features_of(
+            paths, model.feature_spec, ("pooled", "map"), root=store, on_progress=on_progress
+        )  # fmt: skip
     with timed("proposals", seconds):
         regions = proposals_of(paths, proposals, root=store, on_progress=on_progress)
     of_item = {number: place for place, number in enumerate(boxed)}
     places = np.array([of_item[phrase.item] for phrase in phrases])
-    points, drawn = np.zeros((len(phrases), 2)), np.zeros((len(phrases), 4))
-    answers = answering(model)
-    closeups = Closeups(paths, grounding_of(model).closer, model.feature_spec, store)
+    model_rows = ["model", "without boxes"] if learned else ["model"]
+    points = {name: np.zeros((len(phrases), 2)) for name in model_rows}
+    drawn = {name: np.zeros((len(phrases), 4)) for name in model_rows}
+    closeups = Closeups(paths, 0.0 if learned else how.closer, model.feature_spec, store)
+    vectors = phrase_vectors(answers, collection, phrases, reading) if learned else None
     with timed("answers", seconds):
         for place, number in enumerate(boxed):
             own = np.flatnonzero(places == place)
-            asked = [phrases[at] for at in own]
-            locate = partial(locate_phrases, answers, item=collection.items[number], phrases=asked, reading=reading)
-            closer = closeups[place]
-            heat = heat_of(table.arrays([place]), closer, locate)
-            points[own], drawn[own] = _answer(heat, closer, regions[place], grounding_of(answers))
+            finer = FINER if how.closer else 1
+            if learned is not None and maps is not None and vectors is not None:
+                cells = maps[place]
+                found = learned.find(cells, vectors[own])
+                points["model"][own], drawn["model"][own] = found.points, found.boxes
+                heat = heat_from(cells, vectors[own])
+            else:
+                assert table is not None
+                asked = [phrases[at] for at in own]
+                locate = partial(locate_phrases, answers, item=collection.items[number], phrases=asked, reading=reading)
+                heat = heat_of(table.arrays([place]), closeups[place], locate)
+            last = model_rows[-1]
+            points[last][own], drawn[last][own] = _answer(heat, finer, regions[place], how)
             if on_progress:
                 on_progress(place + 1, len(boxed))
     truth = [phrase.boxes for phrase in phrases]
@@ -136,12 +165,13 @@ def evaluate_grounding(
         protocol=measured.rules,
         seed=measured.seed,
         rows={
-            "model": _report(points, drawn, truth),
+            **{name: _report(points[name], drawn[name], truth) for name in model_rows},
             "centre": _report(centre, whole, truth),
             "random region": chance,
         },
         upper_bound=bound,
         by_kind=_by_kind(phrases, points, drawn),
+        n_learned=learned.how.n_photos if learned else 0,
         n_phrases=len(phrases),
         n_boxed=len(boxed),
         n_images=len(collection),
@@ -170,10 +200,14 @@ def locate_phrases(
     return np.stack([words[phrase.sentence][slice(*phrase.span)].sum(0) for phrase in phrases])
 
 
-def _answer(heat: Floats, closer: Closer | None, regions: Boxes, how: GroundingSettings) -> tuple[Floats, Floats]:
-    """Where heat points (n, 2), and which of the regions it draws (n, 4)."""
+def _answer(heat: Floats, finer: int, regions: Boxes, how: GroundingSettings) -> tuple[Floats, Floats]:
+    """Where heat points (n, 2), and which of the regions it draws (n, 4).
+
+    Args:
+        finer: Cells of the heat along each side, for one of the network's map.
+    """
     drawn = regions[box_overlaps(heat, regions, **how.rule).argmax(axis=1)]
-    return points_of(heat, how, closer), drawn.astype(np.float64)
+    return point_at(heat, how.blur * finer), drawn.astype(np.float64)
 
 
 def _report(points: Floats, drawn: Floats, truth: Sequence[NDArray[np.float64]]) -> GroundingReport:
@@ -198,8 +232,10 @@ def _blind(regions: Sequence[Boxes], truth: Sequence[NDArray[np.float64]]) -> tu
     return {"pointing": 100 * float(np.mean(hits)), "iou50": 100 * float(np.mean(halves))}, 100 * float(np.mean(found))
 
 
-def _by_kind(phrases: Sequence[BoxedPhrase], points: Floats, drawn: Floats) -> dict[str, tuple[int, GroundingReport]]:
-    """The figures of each kind of phrase, the most frequent first."""
+def _by_kind(
+    phrases: Sequence[BoxedPhrase], points: dict[str, Floats], drawn: dict[str, Floats]
+) -> dict[str, tuple[int, dict[str, GroundingReport]]]:
+    """The figures of each kind of phrase, the most frequent first, by each row of the model."""
     places: dict[str, list[int]] = {}
     for place, phrase in enumerate(phrases):
         for kind in phrase.kinds:
@@ -207,7 +243,10 @@ def _by_kind(phrases: Sequence[BoxedPhrase], points: Floats, drawn: Floats) -> d
     return {
         kind: (
             len(own),
-            _report(points[own], drawn[own], [phrases[place].boxes for place in own]),
+            {
+                name: _report(points[name][own], drawn[name][own], [phrases[place].boxes for place in own])
+                for name in points
+            },
         )
         for kind, own in sorted(places.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     }

@@ -22,7 +22,7 @@ class Aligner(Matcher):
         boxes: (N, 4) the regions that `encode_images` looks at, as fractions of the image.
     """
 
-    tuning = ("grounding", "presence")
+    tuning = ("grounding", "boxes", "presence")
     graph_kinds: ClassVar[tuple[str, ...]] = ("regions", "phrases", "texts", "score")
     boxes: Boxes
 

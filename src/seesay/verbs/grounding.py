@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
     from seesay.drawing.overlay import Mark, Word
     from seesay.grounding.heat import Floats
+    from seesay.grounding.learned import LearnedBoxes
     from seesay.images.regions import Boxes
     from seesay.runtime.protocol import Answering
     from seesay.settings.doubt import Doubt
     from seesay.text.typed.known_words import Reading
 
+_REGIONS = "search-100"
 _FAINT = 0.25
 """A phrase that gains less than this share of what the best one gains refers to nothing in particular."""
 
@@ -121,7 +123,7 @@ def ground(
     sentence: str = "",
     model: "Answering | str | Path" = "dvsa",
     n: int = 1,
-    regions: str = "search-100",
+    regions: str = "",
     exact: bool = False,
 ) -> Grounding:
     """Find the boxes of phrases, or of the parts of a sentence.
@@ -135,7 +137,8 @@ def ground(
         sentence: Instead of phrases: neighbouring words that refer to the same place are joined, each part has a box.
         model: Weights by name or folder, or a loaded model.
         n: Boxes for each phrase.
-        regions: Boxes to choose from: `search-N`, `windows-N` or `grid-RxC`.
+        regions: Boxes to choose from: `search-N`, `windows-N` or `grid-RxC`. By default weights that have learned to
+            draw boxes draw those of phrases freely; others, and the parts of a sentence, choose from `search-100`.
         exact: Take every word as it is written; by default one that the model has never learned is read as the known
             one that it is spelled like (`seesay.text.typed.known_words`).
 
@@ -156,33 +159,43 @@ def ground(
     given = read_image(image)
     photo = given.open()
 
+    from seesay.grounding.learned import learned_boxes
     from seesay.images.proposals import available, propose_regions
     from seesay.text.typed.known_words import read_words
 
-    regions, told = available(regions)
+    scheme, told = available(regions or _REGIONS)
     aligner = answering_model(model, "phrases", "sees an image as a whole and finds no regions")
-    boxes = propose_regions(photo, regions)
+    learned = learned_boxes(aligner) if asked else None
+    is_free = learned is not None and not regions
+    boxes = None if is_free else propose_regions(photo, scheme)
     readings = [read_words(text, aligner.tokenizer, exact=exact) for text in asked or [sentence]]
-    find = _find(aligner, photo, readings, boxes, n) if asked else _align(aligner, photo, readings[0], boxes)
-    found, marks, words, heat = find
+    if boxes is not None and not asked:
+        found, marks, words, heat = _align(aligner, photo, readings[0], boxes)
+    else:
+        found, marks, words, heat = _find(aligner, photo, readings, boxes, learned, n)
     notes = [each.notes(without="only the rest was looked for", lost="the box means nothing") for each in readings]
-    warnings = [note for own in notes for note in own]
+    warnings = (*(note for own in notes for note in own), *(() if is_free else told))
     return Grounding(
-        name_of(aligner, model), given, photo.size, tuple(found), heat, (*warnings, *told), tuple(marks), tuple(words)
+        name_of(aligner, model), given, photo.size, tuple(found), heat, warnings, tuple(marks), tuple(words)
     )
 
 
 _Found = tuple[list[GroundedPhrase], "list[Mark]", "list[Word]", "Floats"]
 
 
-def _find(aligner: "Answering", photo: "Image", asked: "list[Reading]", boxes: "Boxes", n: int) -> _Found:
-    """The best boxes of each phrase, read by itself."""
+def _find(
+    aligner: "Answering", photo: "Image", asked: "list[Reading]", boxes: "Boxes | None",
+    learned: "LearnedBoxes | None", n: int,
+) -> _Found:  # fmt: skip
+    """The best boxes of each phrase, read by itself: among regions, or as the model has learned to draw them."""
+    import numpy as np
+
     from seesay.catalogue.weights import doubt_of
     from seesay.drawing.overlay import Mark, Word, colour_of
     from seesay.explainers.explanation import scale_heat
     from seesay.explainers.registry import choose_explainer
-    from seesay.grounding.closer import heat_of, look_closer, points_of
-    from seesay.grounding.heat import best_boxes, box_overlaps
+    from seesay.grounding.closer import look_closer
+    from seesay.grounding.locating import locate_among, locate_freely
     from seesay.grounding.presence import signs_of
     from seesay.grounding.tuned import grounding_of
     from seesay.runtime.witness import Witness
@@ -190,24 +203,28 @@ def _find(aligner: "Answering", photo: "Image", asked: "list[Reading]", boxes: "
     how, presence = grounding_of(aligner), doubt_of(aligner.weights, "presence")
     features, closer = aligner.features([photo]), look_closer(photo, how.closer, aligner.features)
     texts = [reading.text for reading in asked]
-    scores = aligner.encode_phrases(texts) @ aligner.encode_regions(features, boxes)[0].T  # (n_phrases, N)
-    explainer = choose_explainer(aligner)
-    heats = heat_of(features, closer, lambda seen: explainer.locate(aligner, seen, texts))
-    points = points_of(heats, how, closer)
+    vectors = aligner.encode_phrases(texts)
+    free = locate_freely(aligner, learned, closer, vectors, n) if learned and closer else None
+    located = free if boxes is None else None
+    if located is None:
+        assert boxes is not None
+        explainer = choose_explainer(aligner)
+        located = locate_among(aligner, features, closer, lambda seen: explainer.locate(aligner, seen, texts), boxes, n)
     witness = Witness(presence.matcher, aligner) if presence and presence.matcher else None
-    signs = signs_of(texts, features, closer, heats, witness).rows
+    signs = signs_of(texts, features, closer, located.heat, witness, free.presence if free else None).rows
     found, marks, words = [], [], []
-    for row, (reading, overlaps) in enumerate(zip(asked, box_overlaps(heats, boxes, **how.rule), strict=True)):
+    for row, (reading, chosen) in enumerate(zip(asked, located.boxes, strict=True)):
         phrase = reading.written
-        for rank, place in enumerate(best_boxes(overlaps, boxes, n)):
+        scores = vectors[row] @ aligner.encode_regions(features, chosen.astype(np.float32))[0].T  # (n_boxes,)
+        for rank, (box, score) in enumerate(zip(chosen, scores, strict=True)):
             label = phrase if n == 1 else f"{phrase} {rank + 1}"
-            own = _grounded(phrase, boxes[place], float(scores[row, place]), points[row], reading.unknown)
+            own = _grounded(phrase, box, float(score), located.points[row], reading.unknown)
             own = judge(own, reading, presence, signs[row])
             found.append(own)
             if own.is_found:
-                marks.append(Mark(boxes[place], label, colour_of(row)))
+                marks.append(Mark(box, label, colour_of(row)))
         words += [Word(phrase, colour_of(row))]
-    return found, marks, words if len(asked) > 1 else [], scale_heat(heats[0])
+    return found, marks, words if len(asked) > 1 else [], scale_heat(located.heat[0])
 
 
 def _align(aligner: "Answering", photo: "Image", reading: "Reading", boxes: "Boxes") -> _Found:

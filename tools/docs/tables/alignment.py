@@ -145,6 +145,23 @@ def alignment_scoring() -> str:
     return dated(table(header, rows) + f"\n{note}", found, "python -m benchmarks.speed.alignment")
 
 
+def learned_boxes() -> str:
+    """Points and boxes with and without learning from boxes, by kind of phrase."""
+    found = result("learned_boxes")
+    rows: list[list[object]] = []
+    for name, part in found["rows"].items():
+        kinds = {"all": {**part, "without boxes": part["beside"]["without boxes"]}}
+        kinds |= part["by_kind"] if len(part["by_kind"]) > 1 else {}
+        for kind, row in kinds.items():
+            both = [f"{each[key]:.1f} %" for key in ("pointing", "iou50") for each in (row["without boxes"], row)]
+            rows.append([name, kind, f"{row['n_phrases']:,}", *both])
+    header = ["data", "phrases", "number", "pointing", "pointing, with boxes", "IoU ≥ 0.5", "IoU ≥ 0.5, with boxes"]
+    n_learned = next(iter(found["rows"].values()))["n_learned"]
+    photos = ", ".join(f"{part['n_images']:,} photos of {name}" for name, part in found["rows"].items())
+    note = f"{photos}. With boxes: learned from those of {n_learned:,} training photos of Flickr8K."
+    return dated(table(header, rows) + f"\n{note}", found, "`python -m benchmarks.quality.learned_boxes`")
+
+
 def presence() -> str:
     found = result("presence")["steps"][0]
     rows: list[list[object]] = [
@@ -163,6 +180,7 @@ TABLES = (
     alignment_ablations,
     alignment_objectives,
     grounding,
+    learned_boxes,
     region_captions,
     caption_words,
     magnitudes,

@@ -102,6 +102,7 @@ def tune(
         matching     weight of a matcher in the order of captions
         confidence   which captions are marked as unsure
         grounding    how heat maps become points, boxes and phrases
+        boxes        learn where phrases lie from boxes that people drew
         presence     which phrases are reported as not found
         tags         weight of a photo's tags in search
         ensemble     weights of the members of an ensemble
@@ -137,7 +138,7 @@ def tune(
     request = _request(data, images, entities, judgements, after, members, centres, quiet=as_json)
     if not only and not request.has_entities and any(step in NEED_BOXES for step in steps):
         steps = [step for step in steps if step not in NEED_BOXES]
-        request.tell(f"{' and '.join(NEED_BOXES)} are left out: they need the boxes of Flickr30k Entities (--entities)")
+        request.tell(f"{', '.join(NEED_BOXES)} are left out: they need the boxes of Flickr30k Entities (--entities)")
     if not only and "matching" in steps and lacks_matcher(about, request):
         steps.remove("matching")
         request.tell("matching is left out: no matcher sees what these weights see (--after)")

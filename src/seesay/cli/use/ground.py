@@ -27,7 +27,7 @@ def ground(
     n: Annotated[
         int, light.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Boxes for each phrase.")
     ] = 1,
-    regions: Regions = "search-100",
+    regions: Regions = "",
     output: Annotated[
         Path | None,
         light.Option(

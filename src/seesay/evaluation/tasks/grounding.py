@@ -34,6 +34,13 @@ class GroundingTask(EvaluationTask):
         found = report["grounding"]
         return [
             f"{found['n_phrases']:,} boxed phrases of {found['n_images']:,} images, each read as a {found['reading']}; "
-            f"no box was learned from. Boxes are chosen among {found['proposals']}, whose best is the upper bound; "
+            f"{_learned(found.get('n_learned', 0), found['proposals'])}, whose best is the upper bound; "
             "centre points at the middle and draws the whole image."
         ]
+
+
+def _learned(n_photos: int, proposals: str) -> str:
+    if not n_photos:
+        return f"no box was learned from. Boxes are chosen among {proposals}"
+    chosen = f"the row without boxes learned from none: its boxes are chosen among {proposals}"
+    return f"points and boxes were learned from those of {n_photos:,} photos; {chosen}"

@@ -16,8 +16,10 @@ from seesay.data.examples import Examples
 from seesay.engines import answering
 from seesay.errors import SeesayError
 from seesay.grounding.boxed_phrases import boxed_phrases
-from seesay.grounding.closer import Closeups, heat_of
-from seesay.grounding.heat import box_overlaps, heat_maps
+from seesay.grounding.closer import Closeups
+from seesay.grounding.heat import heat_maps
+from seesay.grounding.learned import learned_boxes
+from seesay.grounding.locating import locate_among, locate_freely
 from seesay.grounding.presence import signs_of
 from seesay.grounding.tuned import grounding_of
 from seesay.images.extraction import features_of
@@ -25,6 +27,7 @@ from seesay.images.proposals import proposals_of
 from seesay.metrics.calibration import expected_calibration_error, fit_logistic
 from seesay.models.aligner import Aligner
 from seesay.models.base import Captioner
+from seesay.runtime.protocol import Answering
 from seesay.runtime.witness import Witness
 from seesay.settings.doubt import Doubt
 from seesay.text.function_words import name_things
@@ -49,7 +52,7 @@ class Answers:
         match: (n,) the cosine that a matcher gives each, where one has judged them.
         matcher: Its weights.
         crops: (n, 2) the peak of a phrase's heat and the matcher's best cosine with a place, where the images were
-            looked at again in crops (`seesay.grounding.presence.Signs`).
+            looked at again in crops, and third what learned boxes say (`seesay.grounding.presence.Signs`).
     """
 
     evidence: NDArray[np.float64]
@@ -64,9 +67,13 @@ class Answers:
         """`match`, or nothing for each."""
         return np.zeros_like(self.evidence) if self.match is None else self.match
 
+    def without_signs(self, n_kept: int) -> "Answers":
+        """The same with the first of the signs of `crops` alone."""
+        return replace(self, crops=self.crops[:, :n_kept] if self.crops is not None and n_kept else None)
+
     def probability(self, doubt: Doubt) -> NDArray[np.float64]:
         """What a curve predicts of each."""
-        crops = () if self.crops is None else (self.crops[:, 0], self.crops[:, 1])
+        crops = () if self.crops is None else tuple(self.crops.T)
         return doubt.probability(self.evidence, self.n_words, self.cosines, *crops)
 
 
@@ -119,17 +126,17 @@ def _percent(shares: ArrayLike) -> float:
     return round(100 * float(values.mean()), 2) if len(values) else 0.0
 
 
-def gather_phrases(model: Aligner, collection: Collection, matcher: str = "", seed: int = SEED) -> Answers:
+def gather_phrases(model: Aligner | Answering, collection: Collection, matcher: str = "", seed: int = SEED) -> Answers:
     """Phrases with their own photo, and as many of other photos that nobody said of this one.
 
     Args:
         collection: With boxed phrases (`seesay.data.entities.attach`).
         matcher: Weights that compare a phrase with the whole photo, of what the model has seen of it.
     """
-    answers, how = answering(model), grounding_of(model)
+    answers, how, learned = answering(model), grounding_of(model), learned_boxes(model)
     witness = Witness(matcher, answers) if matcher else None
     table = features_of(collection.images, model.feature_spec, ("pooled", "map"))
-    regions = proposals_of(collection.images, PROPOSALS)
+    regions = [] if learned else proposals_of(collection.images, PROPOSALS)
     own: dict[int, list[str]] = {}
     for phrase in boxed_phrases(collection):
         texts = own.setdefault(phrase.item, [])
@@ -142,17 +149,22 @@ def gather_phrases(model: Aligner, collection: Collection, matcher: str = "", se
     for place, texts in own.items():
         features, closer, asked = table.arrays([place]), closeups[place], [*texts, *foreign[place]]
         vectors = answers.encode_phrases(asked)
-        heat = heat_of(features, closer, partial(heat_maps, answers, vectors=vectors))
-        signs += [signs_of(asked, features, closer, heat, witness).rows]
-        scores = vectors @ answers.encode_regions(features, regions[place])[0].T  # (n, N)
-        best = box_overlaps(heat, regions[place], **how.rule).argmax(1)
-        evidence.append(scores[np.arange(len(scores)), best])
+        if learned is not None and closer is not None:
+            located = locate_freely(answers, learned, closer, vectors)
+        else:
+            located = locate_among(
+                answers, features, closer, partial(heat_maps, answers, vectors=vectors), regions[place]
+            )
+        signs += [signs_of(asked, features, closer, located.heat, witness, located.presence).rows]
+        drawn = np.concatenate(located.boxes).astype(np.float32)  # (n, 4)
+        evidence.append((vectors * answers.encode_regions(features, drawn)[0]).sum(1).astype(np.float64))
     texts = [text for place in own for text in (*own[place], *foreign[place])]
     right = [float(is_own) for place in own for is_own in [1] * len(own[place]) + [0] * len(foreign[place])]
     found, named, seen = np.concatenate(evidence), count_named(texts), np.concatenate(signs)
     if witness is None:
         return Answers(found, named, np.array(right))
-    return Answers(found, named, np.array(right), seen[:, 0], matcher, seen[:, 1:] if how.closer else None)
+    crops = seen[:, 1:] if learned else seen[:, 1:3]
+    return Answers(found, named, np.array(right), seen[:, 0], matcher, crops if how.closer else None)
 
 
 def gather_captions(model: Captioner, dev: Examples) -> Answers:

@@ -21,8 +21,10 @@ from seesay.models.declared import LATER_STAGES
 from seesay.models.ensemble import scored_by
 from seesay.models.pretrained import load, load_captioner
 from seesay.models.registry import family_of
+from seesay.runtime.matching import Model
 from seesay.scoring import encode_all
 from seesay.settings.tags import TagSettings
+from seesay.training.boxes.step import propose_boxes
 from seesay.training.finishing import calibration, captions, doubt, grounding, matching, tags
 from seesay.training.finishing.embeddings import (
     SPLIT,
@@ -51,7 +53,7 @@ FIT = "fit"
 """The part of people's judgements that a curve is fitted to."""
 
 
-NEED_BOXES = ("grounding", "presence")
+NEED_BOXES = ("grounding", "boxes", "presence")
 """Steps that need boxes which people drew."""
 
 
@@ -160,15 +162,18 @@ def propose_grounding(weights: Weights, request: Request) -> Proposal:
 
 def propose_presence(weights: Weights, request: Request) -> Proposal:
     boxed = _boxed(weights, request, "presence")
-    aligner = load_aligner(weights.folder)
-    matcher = _witness_of(aligner.feature_spec.backbone, request)
+    # Learned boxes are a graph, and judged beside the graphs that they were learned with.
+    aligner = Model(weights.folder) if weights.about.get("boxes") else load_aligner(weights.folder)
+    matcher = _witness_of(str(weights.about["features"]["backbone"]), request)
     parts = _fitted_and_others(boxed, N_SHOWN)
     answers, others = (doubt.gather_phrases(aligner, part, matcher) for part in parts)
     found = doubt.fit_presence(answers)
     figures = {"fitted": doubt.describe_doubt(found, answers), "other photos": doubt.describe_doubt(found, others)}
     if answers.crops is not None:
-        once, others_once = (replace(each, crops=None) for each in (answers, others))
-        figures["other photos, without crops"] = doubt.describe_doubt(doubt.fit_presence(once), others_once)
+        for name, n_signs in (("without learned boxes", 2), ("without crops", 0)):
+            if n_signs < answers.crops.shape[1]:
+                once, others_once = (each.without_signs(n_signs) for each in (answers, others))
+                figures[f"other photos, {name}"] = doubt.describe_doubt(doubt.fit_presence(once), others_once)
     return Proposal("presence", found.to_table(), boxed.name, (matcher,) if matcher else (), figures)
 
 
@@ -256,6 +261,7 @@ PROPOSERS: dict[str, Callable[[Weights, Request], Proposal]] = {
     "matching": propose_matching,
     "confidence": propose_confidence,
     "grounding": propose_grounding,
+    "boxes": propose_boxes,
     "presence": propose_presence,
     "tags": propose_tags,
     "ensemble": propose_ensemble,
