@@ -302,3 +302,59 @@ def test_the_readme_compares_the_best_published_row_with_the_packaged_weights(re
         ["`vse`", *ours, "250.5", "–", "–"],
         ["**`--ensemble shipped`**", *ours, "260.5", "–", "–"],
     ]
+
+
+def test_each_paper_has_its_figure_beside_ours_as_published_improved_and_shipped(render: SimpleNamespace) -> None:
+    found = {"i2t": RECALLS, "t2i": RECALLS, "sum": 250.5}
+    write_weights(render, "dvsa", {"flickr8k/test": found})
+    write_weights(render, "mrnn-flickr8k", {"flickr8k/test": {"captions": CAPTIONS}})
+    rows = [{"variant": "as published", "test": found}]
+    write_result(render, "hmlstm_ablations", rows=rows)
+    by_paper = {(row[0], row[1].partition(":")[0]): row[2:] for row in cells(render.overview())[2:]}
+    assert by_paper["DVSA", "retrieval"] == ["16.5 / 11.8", "–", "–", "20.0 / 20.0"]
+    assert by_paper["m-RNN", "captions"] == [".170", "–", ".215", "–"]
+    assert by_paper["HM-LSTM", "retrieval"] == ["27.7 / 24.4", "20.0 / 20.0", "–", "–"]
+    assert by_paper["sm-LSTM", "retrieval"][0] == "42.4 / 28.2 (Flickr30K)"
+    assert cells(render.verdicts())[2][0] == "[mrnn](mrnn.md)"
+
+
+def test_runs_of_several_seeds_are_a_mean_with_a_range_and_those_that_diverged_are_counted(
+    render: SimpleNamespace,
+) -> None:
+    seeds = {
+        "m-rnn, rate 0.1": {"n": 2, "mean": 100.0, "lowest": 90.0, "highest": 110.0},
+        "m-rnn, rate 1.0": {"n": 0},
+        "vis-in-rnn, rate 0.1": {"n": 1, "mean": 80.0, "lowest": 80.0, "highest": 80.0},
+        "vis-in-rnn, rate 1.0": {"n": 0},
+    }
+    rows = [{"variant": seed, "group": group} for seed in ("seed 1", "seed 2") for group in seeds]
+    write_result(render, "wirings_sgd", data="flickr8k", epochs=1, seeds=seeds, rows=rows)
+    text = render.wirings_sgd()
+    assert cells(text)[2:] == [
+        ["`m-rnn`", "100.0 (90.0 to 110.0)", "2 of 2 diverged"],
+        ["`vis-in-rnn`", "80.0 (80.0 to 80.0), 1 of 2 diverged", "2 of 2 diverged"],
+    ]
+    assert "the mean of 2 seeds and their range" in text
+    alone = {group: {**found, "n": min(1, int(found["n"]))} for group, found in seeds.items()}
+    write_result(render, "wirings_sgd", data="flickr8k", epochs=1, seeds=alone, rows=rows[:4])
+    text = render.wirings_sgd()
+    assert cells(text)[2:] == [["`m-rnn`", "100.0", "diverged"], ["`vis-in-rnn`", "80.0", "diverged"]]
+    assert 'wirings_sgd.toml --variants "seed 1"`' in text
+
+
+def test_maps_of_alignment_and_proposed_regions_say_by_what_they_were_measured(render: SimpleNamespace) -> None:
+    row = {"pointing": {"mean": 66.04, "low": 60.0, "high": 71.0}, "dependence": 0.2253}
+    part = {"date": "2026-01-02T03", "n_photos": 200, "n_phrases": 2500, "n_sentences": 50, "rows": {"vse, drawn": row}}
+    write_result(render, "heat", splits={"dev": part})
+    text = render.heat()
+    assert cells(text)[2] == ["`vse`", "drawn", "66.0 % (60.0–71.0)", "0.225"]
+    assert "`python -m benchmarks.quality.heat vse --split dev --photos 200`" in text
+    found = {"correct": 18.6, "correct_30": 36.0, "centred": 61.04, "whole_chosen": 0.0, "random": 5.0}
+    found |= {"upper_bound": 69.1, "n_phrases": 2600}
+    write_result(
+        render, "proposed_regions", weights="hmlstm", data="flickr8k", split="train", n_images=200,
+        rows={"cosine, search-20": found},
+    )  # fmt: skip
+    text = render.proposed_regions()
+    assert cells(text)[2] == ["cosine, search-20", "18.6 %", "36.0 %", "61.0 %", "0.0 %", "5.0 %", "69.1 %"]
+    assert "`python -m benchmarks.quality.proposed_regions hmlstm --photos 200`" in text
