@@ -90,7 +90,7 @@ def short_texts() -> str:
 
 def short_blend() -> str:
     """What search finds by how much regions count: with whole sentences, and with short texts."""
-    found = result("short_blend")["steps"][0]
+    found = next(step for step in result("tuning/dvsa-search")["steps"] if step["section"] == "cascade")
     chosen, figures = found["table"], found["figures"]
     whole = {key: chosen[key] for key in ("k", "weight")}
     short = chosen.get("short", [])
