@@ -265,6 +265,21 @@ def test_a_query_without_quotation_marks_is_shown_with_them(seesay: Call, indexe
     assert f'  try: seesay search "red bus" {indexed}' in err
 
 
+def test_photos_in_the_place_of_folders_are_ranked_by_another_command(seesay: Call, indexed: Path) -> None:
+    photos = sorted(indexed.glob("*.png"))[:2]
+    code, _, err = seesay("search", "a red picture", *map(str, photos))
+    assert code == 2
+    assert f'  try: seesay identify "a red picture" {photos[0]} {photos[1]}' in err
+
+
+def test_a_contact_sheet_among_the_photos_is_not_found_in_their_place(seesay: Call, indexed: Path) -> None:
+    assert seesay("search", "a red picture", "-o", str(indexed / "sheet.png")).code == 0
+    code, out, err = seesay("search", "a red picture")
+    assert code == 0
+    assert "sheet.png" not in out
+    assert f"not usable: {indexed / 'sheet.png'}: a drawing that seesay made, and no photo" in err
+
+
 def test_a_percentage_as_the_least_score_is_refused(seesay: Call, indexed: Path) -> None:
     code, _, err = seesay("search", "a red picture", "--min-score", "50")
     assert (code, err) == (2, "seesay: no photo scores 50\n  allowed: at most 1: 50 % is 0.5\n")

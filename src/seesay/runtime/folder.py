@@ -248,7 +248,7 @@ def check_opset(path: Path, opset: int) -> None:
         raise SeesayError(
             f"the graph {path} is written in operator set {opset}",
             allowed=", ".join(map(str, OPSETS)),
-            hint="seesay export",
+            hint="seesay export WEIGHTS",
         )
 
 

@@ -67,7 +67,7 @@ def read_graph_file(path: Path) -> GraphFile:
     try:
         return _read_model(data)
     except (IndexError, ValueError, UnicodeDecodeError) as error:
-        raise SeesayError(f"the graph {path} is damaged or truncated: {error}", hint="seesay export") from error
+        raise SeesayError(f"the graph {path} is damaged or truncated: {error}", hint="seesay export WEIGHTS") from error
 
 
 def require_own_numbers(path: Path) -> None:
@@ -88,7 +88,9 @@ def _map(path: Path) -> memoryview:
         with open_regular(path) as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b"")
     except OSError as error:
-        raise SeesayError(f"cannot read the graph {path}: {error.strerror or error}", hint="seesay export") from error
+        raise SeesayError(
+            f"cannot read the graph {path}: {error.strerror or error}", hint="seesay export WEIGHTS"
+        ) from error
 
 
 def read_initializers(path: Path) -> dict[str, NDArray[Any]]:
@@ -109,7 +111,7 @@ def read_initializers(path: Path) -> dict[str, NDArray[Any]]:
                     if kind is not None and isinstance(raw, memoryview):
                         found[name] = np.frombuffer(raw, kind).reshape(stored.shape)
     except (IndexError, ValueError, UnicodeDecodeError) as error:
-        raise SeesayError(f"the graph {path} is damaged or truncated: {error}", hint="seesay export") from error
+        raise SeesayError(f"the graph {path} is damaged or truncated: {error}", hint="seesay export WEIGHTS") from error
     return found
 
 

@@ -63,7 +63,7 @@ class Network:
             raise SeesayError(
                 f"the graph {path} has {path.stat().st_size} bytes, network.json was written for "
                 f"{self.about.get('bytes')}",
-                hint="seesay export",
+                hint="seesay export WEIGHTS",
             )
         for stored in found.stored.values():
             if stored.location:
@@ -91,7 +91,9 @@ class Network:
             graph = VisionGraph.from_table(self.about["published"], str(self.folder / "network.json"))
             return dict(zip(("map", "pooled"), run_vision(session.session, graph, pixels), strict=True))
         if absent := {"map", "pooled"} - {*session.outputs}:
-            raise SeesayError(f"the network {self.folder} has no {', '.join(sorted(absent))}", hint="seesay export")
+            raise SeesayError(
+                f"the network {self.folder} has no {', '.join(sorted(absent))}", hint="seesay export WEIGHTS"
+            )
         # One view after the other: its activations stay in the processor's cache, and take a fourth of the memory.
         each = [session({"pixels": pixels[place : place + 1]}) for place in range(len(pixels))]
         return {name: np.concatenate(rows) for name, rows in zip(session.outputs, zip(*each, strict=True), strict=True)}

@@ -82,6 +82,6 @@ def open_session(
     try:
         session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime has an exception of its own for every status, and none above them
-        raise SeesayError(f"cannot open the graph {path}: {str(error)[:300]}", hint="seesay export") from error
+        raise SeesayError(f"cannot open the graph {path}: {str(error)[:300]}", hint="seesay export WEIGHTS") from error
     inputs, outputs = session.get_inputs(), session.get_outputs()
     return Session(session, tuple(each.name for each in inputs), tuple(each.name for each in outputs), path)

@@ -109,8 +109,18 @@ def is_result(path: Path) -> bool:
             end = file.read(_NEAR) or b""
     except OSError:
         return False
+    return is_marked(start) or is_marked(end) or bool(_CAPTIONS.match(start)) or start.strip() == b"[]"
+
+
+def is_marked(data: bytes) -> bool:
+    """Whether the bytes of a file say that seesay has made it.
+
+    Example:
+        >>> is_marked(b"JFIF"), is_marked(MARK.encode())
+        (False, True)
+    """
     mark = MARK.encode()
-    return mark in start or mark in end or bool(_CAPTIONS.match(start)) or start.strip() == b"[]"
+    return mark in data[:_NEAR] or mark in data[-_NEAR:]
 
 
 def _is_read(path: Path, given: Path | str) -> bool:

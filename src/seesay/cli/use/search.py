@@ -162,14 +162,21 @@ def _understand(things: Sequence[str], has_more: bool) -> tuple[list[str], list[
         if not queries:
             raise SeesayError("no query came from stdin", allowed="one query per line")
         return queries, [as_path(folder) for folder in folders]
-    _require_quotes(query, folders)
+    _require_folders(query, folders)
     return [query], [as_path(folder) for folder in folders]
 
 
-def _require_quotes(query: str, folders: Sequence[str]) -> None:
-    """Where the words of a query stand for folders that are not there, say how a query is typed."""
+def _require_folders(query: str, folders: Sequence[str]) -> None:
+    """Where words of a query, or photos, stand in the place of folders, say what to type."""
     from seesay.errors import SeesayError
 
+    files = [folder for folder in folders if _is_file(folder)]
+    if files:
+        raise SeesayError(
+            f"the folder {files[0]} is a file",
+            allowed="a folder that holds photos",
+            hint=f'seesay identify "{query}" {" ".join(files[:3])}{" …" * (len(files) > 3)}',
+        )
     words = [folder for folder in folders if folder.isalpha() and not _is_folder(folder)]
     if words and query.isalpha():
         rest = "".join(f" {folder}" for folder in folders if folder not in words)
@@ -214,6 +221,13 @@ def _is_folder(thing: str) -> bool:
     try:
         return is_remote(thing) or expand_home(thing).is_dir()
     except (OSError, ValueError):  # a sentence too long for a name
+        return False
+
+
+def _is_file(thing: str) -> bool:
+    try:
+        return not is_remote(thing) and Path(thing).expanduser().is_file()
+    except (OSError, ValueError):
         return False
 
 

@@ -19,6 +19,7 @@ from seesay.library.types import Batch, Content, Failure, File, as_path
 from seesay.system import remote
 from seesay.system.reading import open_regular
 from seesay.system.remote import UnreachableError
+from seesay.system.results import is_marked
 
 LARGEST = 500_000_000
 """Bytes of a file that are read; no photo is larger."""
@@ -94,6 +95,8 @@ class Intake:
         try:
             # As the disk shows it when it is read: a file that changes meanwhile is looked at again next time.
             file, data = _read(file)
+            if is_marked(data):  # a contact sheet among the photos would be found in their place
+                raise SeesayError("a drawing that seesay made, and no photo")
         except UnreachableError:
             raise  # it says nothing about the file
         except SeesayError as error:
