@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 def tune(
     weights: Annotated[str, light.Argument(metavar="WEIGHTS", help="Weights by name or folder (seesay models).")],
     only: Annotated[
-        list[str] | None,
-        light.Option(
-            metavar="STEP",
-            help="Only this step (see above). Repeatable.",
-        ),
+        list[str] | None, light.Option(metavar="STEP", help="Only this step (see above). Repeatable.")
     ] = None,
     data: Annotated[
         list[str] | None,
