@@ -68,6 +68,20 @@ def test_what_crops_show_is_part_of_the_evidence() -> None:
     assert found.per_peak == pytest.approx(2, abs=0.1)
     assert found.per_look == pytest.approx(-1, abs=0.1)
     assert Doubt.from_table(found.to_table(), "config.json", "presence").looks_closer
+    assert "per_box" not in found.to_table()
+
+
+def test_what_learned_boxes_say_is_part_of_the_evidence() -> None:
+    rng = np.random.default_rng(0)
+    evidence, cosine, peak, look, box = rng.normal(size=(5, 20_000))
+    right = (rng.random(20_000) < 1 / (1 + np.exp(-(evidence + peak - look + 2 * box)))).astype(float)
+    answers = Answers(evidence, np.ones(20_000), right, cosine, "eye", np.stack([peak, look, box], 1))
+    found = fit_doubt(answers)
+    assert found.per_box == pytest.approx(2, abs=0.1)
+    assert Doubt.from_table(found.to_table(), "config.json", "presence").per_box == round(found.per_box, 4)
+    assert found.probability(0, 1, 0, 0, 0, 3) > found.probability(0, 1, 0, 0, 0, -3)
+    assert fit_doubt(answers.without_signs(2)).per_box == 0
+    assert not fit_doubt(answers.without_signs(0)).looks_closer
 
 
 @pytest.mark.parametrize("right", [np.zeros(4), np.ones(4), np.zeros(0)])

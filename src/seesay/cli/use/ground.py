@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from seesay.cli import light
 from seesay.cli.messages import warn
-from seesay.cli.options import AsJson, Exact, Model, Overwrite, Photo, Regions
+from seesay.cli.options import AsJson, Exact, Model, Overwrite, Photo
 from seesay.cli.pictures import drawn_beside, read_stdin, require_drawable, save_drawing, show_result
 from seesay.cli.tables import Cell, dim, print_table
 from seesay.system import ranges
@@ -27,7 +27,15 @@ def ground(
     n: Annotated[
         int, light.Option("--n", "-n", min=1, max=ranges.RESULTS, metavar="N", help="Boxes for each phrase.")
     ] = 1,
-    regions: Regions = "",
+    regions: Annotated[
+        str,
+        light.Option(
+            "--regions",
+            metavar="SCHEME",
+            help="Boxes to choose from: search-N, windows-N or grid-RxC. Default: what the weights have learned to "
+            "draw, else search-100.",
+        ),
+    ] = "",
     output: Annotated[
         Path | None,
         light.Option(
