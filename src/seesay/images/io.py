@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 from PIL import ExifTags, Image
@@ -192,7 +192,7 @@ def _finish(image: Image.Image, name: str, max_pixels: int, at_least: int | None
     width, height = image.size
     if width * height > max_pixels or max(width, height) > max_pixels // _LONGEST + _LONGEST:
         raise _too_large(name, f"{width} x {height}", max_pixels)
-    tile = [image.tag_v2.get(tag) for tag in _TILE] if isinstance(image, TiffImageFile) else []
+    tile: list[Any] = [image.tag_v2.get(tag) for tag in _TILE] if isinstance(image, TiffImageFile) else []
     if all(isinstance(side, int) for side in tile) and math.prod(tile) > max(max_pixels, _LARGEST_TILE):
         raise _too_large(name, f"in tiles of {' x '.join(map(str, tile))}", max_pixels)
     if width * height == 0:

@@ -32,6 +32,11 @@ def hostile_lines() -> str:
     if found["mended"]:
         kinds = ", ".join(f"{kind} ({n})" for kind, n in found["mended"].items())
         note += f" Failed at first, were fixed and covered by tests, and passed when run again: {kinds}."
+    again = result("hostile_again")
+    note += (
+        f" Run again on {again['date'][:10]}, with seed {again['seed']}, as far as a machine with much else to do got: "
+        f"{again['n_run']:,} of {again['n_cases']:,} lines, {sum(again['faults'].values())} faults."
+    )
     text = table(["", ""], rows) + f"\n{note}"
     return dated(text, found, "python -m benchmarks.reliability.hostile")
 
