@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageFile, features
 
 from seesay.errors import SeesayError
+from seesay.images import io
 from seesay.images.io import open_image
 
 RED, GREEN, BLUE, WHITE, BLACK = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255), (0, 0, 0)
@@ -175,6 +176,25 @@ def test_a_transparent_colour_key_turns_white(mode: str, key: Any, other: Any) -
     image.putpixel((1, 0), other)
     opened = open_image(encode(image, "PNG", transparency=key))
     assert [opened.getpixel((x, 0)) for x in range(2)] == [WHITE, BLUE if mode == "RGB" else (9, 9, 9)]
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "I;16", "P", "RGB"])
+def test_strips_of_rows_give_the_picture_that_the_whole_gives(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Converted at once, a picture of a hundred million pixels takes several times its own size between."""
+    noise = np.random.default_rng(0).integers(0, 256, (30, 23, 4), dtype=np.uint8)
+    image = Image.fromarray(noise).convert("RGB" if mode in ("P", "RGB") else "LA" if mode == "LA" else "RGBA")
+    options: dict[str, Any] = {}
+    if mode == "I;16":
+        image = Image.fromarray(noise.view(np.uint16)[:, :, 0].copy())
+    elif mode == "P":
+        image, options = image.quantize(17), {"transparency": bytes(range(0, 255, 15))}
+    elif mode == "RGB":
+        options = {"transparency": image.getpixel((4, 4))}
+    file = BytesIO()
+    image.save(file, "PNG", **options)
+    whole = np.asarray(open_image(file.getvalue()))
+    monkeypatch.setattr(io, "_STRIP", 7)
+    assert np.array_equal(np.asarray(open_image(file.getvalue())), whole)
 
 
 def test_palette_without_transparency_keeps_its_colours() -> None:

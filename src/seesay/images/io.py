@@ -32,6 +32,8 @@ FORMATS: Final = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "H
 MAX_PIXELS: Final = 100_000_000
 _LONGEST: Final = 1000  # of max_pixels, the share that is one side: a line of 90 million takes gigabytes to shrink
 
+_STRIP: Final = 1024  # rows that are converted at a time, where that takes several steps
+
 _TILE: Final = (322, 323)  # tags of a TIFF, for the width and the height of what is decoded at a time
 _LARGEST_TILE: Final = 1 << 24
 
@@ -223,20 +225,29 @@ def _orientation(image: Image.Image) -> int:
 
 def _to_rgb(image: Image.Image, name: str) -> Image.Image:
     """A new image, RGB with 8 bits per channel."""
-    if image.mode.startswith("I;16"):
-        # Pillow would clip everything above 255 to white.
-        grey = np.asarray(image).astype(np.uint32)
-        return Image.fromarray(((grey * 255 + 32767) // 65535).astype(np.uint8)).convert("RGB")
     if image.mode in ("I", "F"):
         raise SeesayError(
             f"cannot open {name}: pixels of mode {image.mode} do not say which number is white",
             allowed="up to 16 bits per channel, without a sign",
             hint="save it as an 8-bit PNG",
         )
-    if image.has_transparency_data:
-        # Premultiplied modes convert to their plain twin only.
-        straight = image.convert({"La": "LA", "RGBa": "RGBA"}.get(image.mode, image.mode)).convert("RGBA")
-        white = Image.new("RGBA", image.size, "white")
-        white.alpha_composite(straight)
-        return white.convert("RGB")
-    return image.convert("RGB")
+    if not (image.mode.startswith("I;16") or image.has_transparency_data):
+        return image.convert("RGB")
+    rgb = Image.new("RGB", image.size)
+    for top in range(0, image.height, _STRIP):  # what is between would be four times as large as the image
+        box = (0, top, image.width, min(top + _STRIP, image.height))
+        rgb.paste(_strip_to_rgb(image.crop(box)), box)
+    return rgb
+
+
+def _strip_to_rgb(strip: Image.Image) -> Image.Image:
+    """Some rows of an image that has 16 bits a pixel, or is transparent somewhere."""
+    if strip.mode.startswith("I;16"):
+        # Pillow would clip everything above 255 to white.
+        grey = np.asarray(strip).astype(np.uint32)
+        return Image.fromarray(((grey * 255 + 32767) // 65535).astype(np.uint8)).convert("RGB")
+    # Premultiplied modes convert to their plain twin only.
+    straight = strip.convert({"La": "LA", "RGBa": "RGBA"}.get(strip.mode, strip.mode)).convert("RGBA")
+    white = Image.new("RGBA", strip.size, "white")
+    white.alpha_composite(straight)
+    return white.convert("RGB")

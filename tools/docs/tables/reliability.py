@@ -32,6 +32,11 @@ def hostile_lines() -> str:
     if found["mended"]:
         kinds = ", ".join(f"{kind} ({n})" for kind, n in found["mended"].items())
         note += f" Failed at first, were fixed and covered by tests, and passed when run again: {kinds}."
+    again = result("hostile_again")
+    note += (
+        f" Run again on {again['date'][:10]}, with seed {again['seed']}, as far as a machine with much else to do got: "
+        f"{again['n_run']:,} of {again['n_cases']:,} lines, {sum(again['faults'].values())} faults."
+    )
     text = table(["", ""], rows) + f"\n{note}"
     return dated(text, found, "python -m benchmarks.reliability.hostile")
 
@@ -131,13 +136,19 @@ def soak() -> str:
     note = (
         f"{found['minutes']:.0f} minutes, {found['n_photos']:,} photos, {found['n_clients']} clients at "
         f"{found['rate']:g} requests a second, {found['n_indexed_meanwhile']:,} photos indexed meanwhile: "
-        f"{found['n_requests']:,} requests, {found['n_errors']} errors, {found['tracebacks']} tracebacks. Memory "
+        f"{found['n_requests']:,} requests, {found['n_errors']} errors{_kinds(found['errors'])}, {found['tracebacks']} "
+        "tracebacks. Memory "
         f"{held['first']:.0f} MB in the beginning and {held['last']:.0f} MB in the end; from the first third on its "
         f"slope is {held['slope_per_minute']:+.3f} ± {held['standard_error']:.3f} MB a minute. The machine was shared "
         f"(mean load {found['mean_load_of_machine']:g} on {found['cores']} cores), so latencies are upper bounds."
     )
     text = table(["request", "n", "p50 (ms)", "p95", "p99"], rows) + f"\n{note}\n\n{_what_grows()}"
     return dated(text, found, "python -m benchmarks.reliability.soak")
+
+
+def _kinds(errors: list[str]) -> str:
+    """What errors there were, each kind once."""
+    return f" ({'; '.join(sorted(set(errors)))})" if errors else ""
 
 
 def _what_grows() -> str:
