@@ -339,7 +339,7 @@ def test_runs_of_several_seeds_are_a_mean_with_a_range_and_those_that_diverged_a
     write_result(render, "wirings_sgd", data="flickr8k", epochs=1, seeds=alone, rows=rows[:4])
     text = render.wirings_sgd()
     assert cells(text)[2:] == [["`m-rnn`", "100.0", "diverged"], ["`vis-in-rnn`", "80.0", "diverged"]]
-    assert 'wirings_sgd.toml --variants "seed 1"`' in text
+    assert 'wirings_sgd.toml --variants "seed 1" --finished`' in text
 
 
 def test_maps_of_alignment_and_proposed_regions_say_by_what_they_were_measured(render: SimpleNamespace) -> None:

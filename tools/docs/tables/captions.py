@@ -116,7 +116,7 @@ def wirings_sgd() -> str:
         "weights is kept."
     )
     header = ["wiring", *(f"rate {rate}" for rate in rates)]
-    command = swept("wirings_sgd") + (f' --variants "{seeds[0]}"' if n_runs == 1 else "")
+    command = swept("wirings_sgd") + (f' --variants "{seeds[0]}" --finished' if n_runs == 1 else "")
     return dated(table(header, rows) + f"\n{note}", found, command)
 
 
