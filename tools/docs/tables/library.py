@@ -235,7 +235,9 @@ def stage_times() -> str:
         for row in found["rows"]
     ]
     text = table(["photos", "a caption", "its first one or two content words"], rows)
-    note = "Time of a core for a search by all stages in a process that has answered before; vectors grown from real ones."
+    note = (
+        "Time of a core for a search by all stages in a process that has answered before; vectors grown from real ones."
+    )
     sizes = " ".join(str(row["photos"]) for row in found["rows"])
     command = f"python -m benchmarks.speed.warm --sizes {sizes} --rounds {found['rounds']} -o FILE"
     return dated(f"{text}\n{note}", found, command)
