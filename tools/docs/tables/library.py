@@ -285,6 +285,6 @@ def cascade() -> str:
 
 
 TABLES = (
-    calibration, calibration_phrases, calibration_commands, searches, trials, library_hubness, later_stages, stage_times,
-    library_indexing, library_queries, rounding, search, cascade,
+    calibration, calibration_phrases, calibration_commands, searches, trials, library_hubness, later_stages,
+    stage_times, library_indexing, library_queries, rounding, search, cascade,
 )  # fmt: skip
