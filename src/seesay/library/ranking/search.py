@@ -239,7 +239,7 @@ def _fold(ranked: Ranked) -> list[Result]:
     place_of: dict[int, int] = {}  # row of a photo that was kept → its place among the results
     for start in range(0, len(ranked), _AT_ONCE):
         near = vectors[start : start + _AT_ONCE] @ vectors[: start + _AT_ONCE].T  # (rows, those up to them)
-        has_twins: list[bool] = np.tril(near >= NEAR_IDENTICAL, start - 1).any(axis=1).tolist()
+        has_twins = np.asarray(np.tril(near >= NEAR_IDENTICAL, start - 1).any(1))
         for row, (score, word, hit) in enumerate(ranked[start : start + _AT_ONCE], start):
             above = near[row - start, :row]
             alike = np.flatnonzero(above >= NEAR_IDENTICAL).tolist() if has_twins[row - start] else ()
