@@ -40,7 +40,7 @@ def main() -> None:
             if item.image is not None:
                 shutil.copy(item.image, photos)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        with Library(Path(folder) / "library", model="vse") as library:
+        with Library(Path(folder) / "library") as library:
             library.index(photos)
             with running(library, Access.for_host("127.0.0.1")) as address:
                 shoot(browser, address + MANY, "web-search", color_scheme="light")

@@ -224,6 +224,26 @@ def rounding() -> str:
     return dated(table(header, rows), found, "python -m benchmarks.quality.rounding")
 
 
+def stage_times() -> str:
+    """How long a core is busy with a search of a large library, by all stages."""
+    found = result("warm_stages")
+    rows: list[list[object]] = [
+        [
+            f"{row['photos']:,}",
+            f"{row['all_stages_core_milliseconds']:.0f} ms",
+            f"{row['short_core_milliseconds']:.0f} ms",
+        ]
+        for row in found["rows"]
+    ]
+    text = table(["photos", "a caption", "its first one or two content words"], rows)
+    note = (
+        "Time of a core for a search by all stages in a process that has answered before; vectors grown from real ones."
+    )
+    sizes = " ".join(str(row["photos"]) for row in found["rows"])
+    command = f"python -m benchmarks.speed.warm --sizes {sizes} --rounds {found['rounds']} -o FILE"
+    return dated(f"{text}\n{note}", found, command)
+
+
 def search() -> str:
     """What `seesay search` finds, and what comparing all pairs with one model or with the ensemble would."""
     together = ensemble_figures()
@@ -268,5 +288,5 @@ def cascade() -> str:
 
 TABLES = (
     calibration, calibration_phrases, calibration_commands, searches, trials, library_hubness, later_stages,
-    library_indexing, library_queries, rounding, search, cascade,
+    stage_times, library_indexing, library_queries, rounding, search, cascade,
 )  # fmt: skip
