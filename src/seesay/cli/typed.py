@@ -39,11 +39,12 @@ def _as_typed(annotation: Any) -> Any:
     if get_origin(annotation) is not Annotated:
         return annotation
     kind, *declared = get_args(annotation)
-    return Annotated[(kind, *map(_declaration, declared))]
+    return Annotated[(kind, *(_declaration(each, is_flag=kind is bool) for each in declared))]
 
 
-def _declaration(declared: Any) -> Any:
+def _declaration(declared: Any, *, is_flag: bool) -> Any:
     if not isinstance(declared, Declared):
         return declared
     make = typer.Argument if isinstance(declared, ArgumentOf) else typer.Option
-    return make(*declared.names, **declared.settings)
+    own = {"metavar": ""} if is_flag else {}  # help would show Python's name of the type of what takes no value
+    return make(*declared.names, **own, **declared.settings)
