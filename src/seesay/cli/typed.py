@@ -46,5 +46,5 @@ def _declaration(declared: Any, *, is_flag: bool) -> Any:
     if not isinstance(declared, Declared):
         return declared
     make = typer.Argument if isinstance(declared, ArgumentOf) else typer.Option
-    own = {"metavar": ""} if is_flag else {}  # help would show Python's name of the type of what takes no value
+    own: dict[str, Any] = {"metavar": ""} if is_flag else {}  # help would show Python's name of the type of what takes no value
     return make(*declared.names, **own, **declared.settings)
