@@ -45,6 +45,7 @@ def _as_typed(annotation: Any) -> Any:
 def _declaration(declared: Any, *, is_flag: bool) -> Any:
     if not isinstance(declared, Declared):
         return declared
-    make = typer.Argument if isinstance(declared, ArgumentOf) else typer.Option
-    own: dict[str, Any] = {"metavar": ""} if is_flag else {}  # help would show Python's name of the type of what takes no value
-    return make(*declared.names, **own, **declared.settings)
+    make: Callable[..., Any] = typer.Argument if isinstance(declared, ArgumentOf) else typer.Option
+    # Beside what takes no value, help would show Python's name of its type.
+    settings = {"metavar": "", **declared.settings} if is_flag else declared.settings
+    return make(*declared.names, **settings)
