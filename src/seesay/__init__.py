@@ -17,11 +17,12 @@ from seesay.errors import SeesayError
 from seesay.system.version import VERSION
 
 if TYPE_CHECKING:
+    from seesay.catalogue.weights import installed
     from seesay.data import load as load_data
     from seesay.images.io import open_image
     from seesay.library.library import Library
     from seesay.models.base import Matcher
-    from seesay.models.pretrained import installed, load
+    from seesay.models.pretrained import load
     from seesay.verbs.captions import caption
     from seesay.verbs.descriptions import describe
     from seesay.verbs.explanations import explain
@@ -71,7 +72,7 @@ _LAZY = {
     "find_regions": ("seesay.verbs.regions", "find_regions"),
     "ground": ("seesay.verbs.grounding", "ground"),
     "identify": ("seesay.verbs.identification", "identify"),
-    "installed": ("seesay.models.pretrained", "installed"),
+    "installed": ("seesay.catalogue.weights", "installed"),
     "load": ("seesay.models.pretrained", "load"),
     "load_data": ("seesay.data", "load"),
     "map_collection": ("seesay.verbs.maps", "map_collection"),
@@ -86,8 +87,19 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'seesay' has no attribute {name!r}")
     module, attribute = _LAZY[name]
-    return getattr(import_module(module), attribute)
+    try:
+        return getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        from seesay.system.extras import extra_of, missing_parts
+
+        extra = extra_of(error.name)
+        if extra is None:
+            raise
+        raise missing_parts([extra], f"seesay.{name}") from error
 
 
 def __dir__() -> list[str]:
-    return __all__
+    from seesay.system.extras import has
+
+    # `help(seesay)` asks for every name: those that cannot be imported here would end it.
+    return __all__ if has("train") else [name for name in __all__ if "seesay.models" not in _LAZY.get(name, ("",))[0]]

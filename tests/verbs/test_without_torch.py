@@ -12,7 +12,7 @@ import seesay
 
 FORBIDDEN = ("torch", "onnx", "scipy", "sklearn", "cv2", "spacy", "pyarrow", "matplotlib")
 ASK = """
-import importlib.abc, json, sys
+import importlib.abc, json, pydoc, sys
 
 class Forbid(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
@@ -39,6 +39,12 @@ answers = {
 for method in ("contrastive", "excitation", "alignment", "attention"):
     answers[method] = seesay.explain(man, "a man with a camera", method=method).to_dict()
 seesay.identify("a man", [cat, man]).draw()
+answers["help"] = pydoc.render_doc(seesay, renderer=pydoc.plaintext)
+answers["installed"] = [weights.name for weights in seesay.installed()]
+try:
+    seesay.load("vse")
+except seesay.SeesayError as error:
+    answers["load"] = str(error)
 loaded = sorted(name for name in sys.argv[2].split(",") if name in sys.modules)
 print(json.dumps({"answers": answers, "loaded": loaded}))
 """
@@ -54,6 +60,13 @@ def found(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
+
+
+def test_what_needs_torch_says_what_to_type(found: dict[str, Any]) -> None:
+    assert found["answers"]["load"].startswith("seesay.load needs the optional part [train]")
+    assert "pip install 'seesay[train]'" in found["answers"]["load"]
+    assert "vse" in found["answers"]["installed"]
+    assert "search(query" in found["answers"]["help"]
 
 
 def test_nothing_of_it_was_imported(found: dict[str, Any]) -> None:

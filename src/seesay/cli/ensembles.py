@@ -11,13 +11,6 @@ if TYPE_CHECKING:
     from seesay.evaluation.retrieval import Evaluation
 
 
-def open_ensemble(name: str) -> "Ensemble":
-    """The ensemble of a folder, or the shipped one."""
-    from seesay.catalogue.ensembles import read_ensemble
-
-    return read_ensemble(name)
-
-
 def name_members(first: str | None, given: str) -> "list[str] | Ensemble":
     """The members of an ensemble whose weights are to be chosen, or the ensemble that was chosen before.
 

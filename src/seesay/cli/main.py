@@ -61,7 +61,7 @@ def _is_over(given: list[str]) -> bool:
 
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line; a `SeesayError` is printed without a traceback and ends with exit code 2."""
-    given = sys.argv[1:] if arguments is None else arguments
+    given = _as_spelt_here(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in ONE_THREAD:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _prepare_output()
@@ -74,6 +74,18 @@ def run(arguments: list[str] | None = None) -> None:
         from seesay.cli.commands import app
 
         app(given, prog_name="seesay")
+
+
+def _as_spelt_here(given: list[str]) -> list[str]:
+    """Help and version as they are asked of other programs.
+
+    Example:
+        >>> _as_spelt_here(["help", "search"]), _as_spelt_here(["-V"])
+        (['search', '--help'], ['--version'])
+    """
+    if given[:1] == ["help"]:
+        return [*given[1:], "--help"]
+    return ["--version"] if given == ["-V"] else given
 
 
 def _plain_command(given: list[str]) -> Callable[[], None] | None:

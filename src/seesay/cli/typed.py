@@ -39,11 +39,13 @@ def _as_typed(annotation: Any) -> Any:
     if get_origin(annotation) is not Annotated:
         return annotation
     kind, *declared = get_args(annotation)
-    return Annotated[(kind, *map(_declaration, declared))]
+    return Annotated[(kind, *(_declaration(each, is_flag=kind is bool) for each in declared))]
 
 
-def _declaration(declared: Any) -> Any:
+def _declaration(declared: Any, *, is_flag: bool) -> Any:
     if not isinstance(declared, Declared):
         return declared
-    make = typer.Argument if isinstance(declared, ArgumentOf) else typer.Option
-    return make(*declared.names, **declared.settings)
+    make: Callable[..., Any] = typer.Argument if isinstance(declared, ArgumentOf) else typer.Option
+    # Beside what takes no value, help would show Python's name of its type.
+    settings = {"metavar": "", **declared.settings} if is_flag else declared.settings
+    return make(*declared.names, **settings)

@@ -42,7 +42,7 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="dim")
     for column in ("name", "MB", "measured on", "figures"):  # no wider than 80 columns
         table.add_column(column, justify="right" if column == "MB" else "left")
     for weights in found:
