@@ -73,9 +73,11 @@ def grounding() -> str:
     notes: dict[str, None] = {}
     for name, key, report in measured("grounding", unshipped=True):
         part = report["grounding"]
-        figures = [f"{part['pointing']:.1f} %", f"{part['iou50']:.1f} %"]
+        others_than_it = dict(part["beside"])
+        own = others_than_it.pop("without boxes", part)  # what is learned from boxes has a table of its own
+        figures = [f"{own['pointing']:.1f} %", f"{own['iou50']:.1f} %"]
         models.append((key, f"**`{name}`**", *figures, measured_on(report, "grounding")))
-        for who, row in part["beside"].items():
+        for who, row in others_than_it.items():
             others[key, who, f"{row['pointing']:.1f} %", f"{row['iou50']:.1f} %", ""] = None
         others[key, f"upper bound of {part['proposals']}", "–", f"{part['upper_bound']:.1f} %", ""] = None
         notes[f"{key}: {part['n_phrases']:,} boxed phrases of {part['n_images']:,} photos."] = None
