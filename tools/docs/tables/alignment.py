@@ -161,7 +161,9 @@ def learned_boxes() -> str:
     n_learned = next(iter(found["rows"].values()))["n_learned"]
     photos = ", ".join(f"{part['n_images']:,} photos of {name}" for name, part in found["rows"].items())
     note = f"{photos}. With boxes: learned from those of {n_learned:,} training photos of Flickr8K."
-    return dated(table(header, rows) + f"\n{note}", found, "`python -m benchmarks.quality.learned_boxes`")
+    split, own = next((name.split("/")[1], part) for name, part in found["rows"].items() if name.startswith("flickr8k"))
+    command = f"python -m benchmarks.quality.learned_boxes --split {split} --photos {own['n_images']}"
+    return dated(table(header, rows) + f"\n{note}", found, command)
 
 
 def presence() -> str:
