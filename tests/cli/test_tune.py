@@ -175,7 +175,7 @@ def test_own_data_without_boxes_is_tuned_as_far_as_it_goes(
     assert "without Flickr30k Entities, queries are whole sentences only" in ended.err
     aligner = aligner_run / "weights"
     ended = seesay("tune", aligner, "--data", colours, "--after", embedding, "--dry-run")
-    assert "grounding and presence are left out: they need the boxes of Flickr30k Entities" in ended.err
+    assert "grounding, boxes, presence are left out: they need the boxes of Flickr30k Entities" in ended.err
     refused = seesay("tune", aligner, "--only", "grounding", "--data", colours, "--dry-run")
     assert (refused.code, "flickr30k_entities" in refused.err) == (2, True)
 

@@ -9,10 +9,10 @@ import torch
 
 from seesay.errors import SeesayError
 from seesay.grounding.learned import FILE, FoundBoxes, LearnedBoxes
-from seesay.layers.box_finder import BoxFinder, BoxFinderSizes
 from seesay.metrics.grounding import box_iou
 from seesay.settings.boxes import BoxSettings
 from seesay.training.boxes.graph import graph_of
+from seesay.training.boxes.network import BoxFinder, BoxFinderSizes
 
 SIDE, DIM = 4, 3
 

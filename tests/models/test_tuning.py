@@ -82,6 +82,7 @@ def test_the_card_shows_every_table_with_where_it_was_chosen() -> None:
         "cascade": {"after": ["vse", "dvsa"], "k": 50, "weight": 0.3, "calibration": CURVE, "chosen on": "toy/dev"},
         "captioning": {"beam": 5},
         "grounding": {"blur": 1.0},
+        "boxes": {"file": "boxes.onnx"},
         "tags": {"weight": 0.35},
         "choice": {"temperature": 0.04},
         "vectors": {"beside_weight": 0.4, "hub_weight": 0.9},

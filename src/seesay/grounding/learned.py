@@ -1,4 +1,4 @@
-"""Boxes by a small network that has learned from boxes which people drew (`seesay.layers.box_finder`).
+"""Boxes by a small network that has learned from boxes which people drew (`seesay.training.boxes.network`).
 
 It stands beside the weights as a graph, `boxes.onnx`, and needs an image that is looked at again in crops. Weights
 without one, and regions that a user chooses from himself, have the boxes of `seesay.grounding.heat.box_overlaps`.

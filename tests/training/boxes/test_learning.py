@@ -10,10 +10,10 @@ import torch
 from seesay.grounding.cells import heat_from
 from seesay.grounding.heat import box_overlaps
 from seesay.images.regions import windows
-from seesay.layers.box_finder import BoxFinder, BoxFinderSizes
 from seesay.metrics.grounding import box_iou
 from seesay.training.boxes.examples import BoxedPhoto, covered
 from seesay.training.boxes.learning import iou, learn, losses_of
+from seesay.training.boxes.network import BoxFinder, BoxFinderSizes
 
 SIDE = 8
 SIZES = BoxFinderSizes(side=SIDE, phrase=2, shown=2, rank=4, groups=2, channels=8, hidden=8)

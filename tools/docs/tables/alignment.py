@@ -73,9 +73,11 @@ def grounding() -> str:
     notes: dict[str, None] = {}
     for name, key, report in measured("grounding", unshipped=True):
         part = report["grounding"]
-        figures = [f"{part['pointing']:.1f} %", f"{part['iou50']:.1f} %"]
+        others_than_it = dict(part["beside"])
+        own = others_than_it.pop("without boxes", part)  # what is learned from boxes has a table of its own
+        figures = [f"{own['pointing']:.1f} %", f"{own['iou50']:.1f} %"]
         models.append((key, f"**`{name}`**", *figures, measured_on(report, "grounding")))
-        for who, row in part["beside"].items():
+        for who, row in others_than_it.items():
             others[key, who, f"{row['pointing']:.1f} %", f"{row['iou50']:.1f} %", ""] = None
         others[key, f"upper bound of {part['proposals']}", "–", f"{part['upper_bound']:.1f} %", ""] = None
         notes[f"{key}: {part['n_phrases']:,} boxed phrases of {part['n_images']:,} photos."] = None
@@ -159,7 +161,9 @@ def learned_boxes() -> str:
     n_learned = next(iter(found["rows"].values()))["n_learned"]
     photos = ", ".join(f"{part['n_images']:,} photos of {name}" for name, part in found["rows"].items())
     note = f"{photos}. With boxes: learned from those of {n_learned:,} training photos of Flickr8K."
-    return dated(table(header, rows) + f"\n{note}", found, "`python -m benchmarks.quality.learned_boxes`")
+    split, own = next((name.split("/")[1], part) for name, part in found["rows"].items() if name.startswith("flickr8k"))
+    command = f"python -m benchmarks.quality.learned_boxes --split {split} --photos {own['n_images']}"
+    return dated(table(header, rows) + f"\n{note}", found, command)
 
 
 def presence() -> str:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from seesay.errors import SeesayError
-from seesay.layers.box_finder import BoxFinder
 from seesay.runtime.folder import OPSETS
 from seesay.runtime.session import open_session
+from seesay.training.boxes.network import BoxFinder
 
 INPUTS, OUTPUTS = ("cells", "vectors"), ("points", "boxes", "scores", "presence")
 LIMIT = 1e-3

@@ -15,8 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seesay.layers.box_finder import BoxFinder, BoxFinderSizes, within_image
 from seesay.training.boxes.examples import BoxedPhoto, covered
+from seesay.training.boxes.network import BoxFinder, BoxFinderSizes, within_image
 
 EPOCHS = 4
 RATE = 2e-3

@@ -18,7 +18,6 @@ from seesay.grounding.learned import FILE
 from seesay.grounding.tuned import grounding_of
 from seesay.images.proposals import available, proposals_of
 from seesay.images.regions import Boxes
-from seesay.layers.box_finder import BoxFinder, BoxFinderSizes
 from seesay.metrics.grounding import GroundingReport, box_accuracy, pointing_game
 from seesay.runtime.matching import Model
 from seesay.settings.boxes import BoxSettings
@@ -27,6 +26,7 @@ from seesay.system.files import replace_atomically
 from seesay.training.boxes.examples import BoxedPhoto, gather
 from seesay.training.boxes.graph import graph_of
 from seesay.training.boxes.learning import learn
+from seesay.training.boxes.network import BoxFinder, BoxFinderSizes
 from seesay.training.finishing.requests import JOINED, Proposal, Request
 
 N_LEARNED = 500
@@ -116,8 +116,13 @@ def measure_heat(photos: list[BoxedPhoto], how: GroundingSettings) -> GroundingR
 
 
 def _best(heat: Floats, regions: Boxes, how: GroundingSettings) -> Floats:
+<<<<<<< HEAD
     best: Floats = regions[box_overlaps(heat, regions, **how.rule).argmax(1)].astype(np.float64)
     return best
+=======
+    drawn: Floats = regions[box_overlaps(heat, regions, **how.rule).argmax(1)].astype(np.float64)
+    return drawn
+>>>>>>> boxes
 
 
 def _report(points: list[Floats], drawn: list[Floats], photos: list[BoxedPhoto]) -> GroundingReport:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from seesay.layers.box_finder import NARROWEST, BoxFinder, BoxFinderSizes, within_image
 from seesay.metrics.grounding import box_iou
+from seesay.training.boxes.network import NARROWEST, BoxFinder, BoxFinderSizes, within_image
 
 SIZES = BoxFinderSizes(side=4, phrase=2, shown=2, rank=4, groups=2, channels=3, hidden=4)
 
