@@ -116,13 +116,8 @@ def measure_heat(photos: list[BoxedPhoto], how: GroundingSettings) -> GroundingR
 
 
 def _best(heat: Floats, regions: Boxes, how: GroundingSettings) -> Floats:
-<<<<<<< HEAD
-    best: Floats = regions[box_overlaps(heat, regions, **how.rule).argmax(1)].astype(np.float64)
-    return best
-=======
     drawn: Floats = regions[box_overlaps(heat, regions, **how.rule).argmax(1)].astype(np.float64)
     return drawn
->>>>>>> boxes
 
 
 def _report(points: list[Floats], drawn: list[Floats], photos: list[BoxedPhoto]) -> GroundingReport:
