@@ -227,12 +227,20 @@ def source_weights(about: Mapping[str, Any]) -> dict[str, str]:
 def inside(folder: Path, name: str, origin: Path) -> Path:
     """The path of a file that has to lie in a folder itself; anything else is refused before it is opened."""
     is_name = name and Path(name).name == name and name not in (".", "..")
-    if not is_name or "\0" in name or len(os.fsencode(name)) > 255:  # no file is called so
-        raise SeesayError(f"{origin} names the file {name[:300]!r}", allowed="a file of the same folder")
+    if not is_name or "\0" in name or not _fits(name):  # no file is called so
+        raise SeesayError(f"{origin} names the file {name[:300]!a}", allowed="a file of the same folder")
     path = folder / name
     if path.is_symlink() and path.resolve().parent != folder.resolve():
         raise SeesayError(f"{path} is a link out of its folder", allowed="a file of the same folder")
     return path
+
+
+def _fits(name: str) -> bool:
+    """Whether a file can have a name: JSON may hold half of a character, which is none."""
+    try:
+        return len(os.fsencode(name)) <= 255
+    except UnicodeEncodeError:
+        return False
 
 
 def _known_digest(path: Path) -> str:
