@@ -19,8 +19,9 @@ from seesay.images.io import open_image
 from seesay.layers.sequences import Sequences
 from seesay.models.card import write_card
 from seesay.models.pretrained import installed, load
-from seesay.runtime.matching import LONGEST, Model
+from seesay.runtime.matching import Model
 from seesay.runtime.network import Network
+from seesay.text.tokens import LONGEST
 
 PHOTOS = sorted(SAMPLES.glob("*.jpg"))
 NETWORK = "efficientnet-lite2-300-squash-9656183eaeaf-fp16"

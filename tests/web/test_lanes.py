@@ -75,3 +75,38 @@ def test_threads_stay_so_that_each_keeps_its_connection() -> None:
         return {await lane.run(threading.get_ident) for _ in range(5)}
 
     assert len(asyncio.run(twice())) == 1
+
+
+def test_a_lane_gives_free_memory_back_after_so_many_things(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_back = threading.Semaphore(0)
+    monkeypatch.setattr("seesay.web.lanes.give_back_memory", given_back.release)
+    tidy, other = Lane("images", workers=1, waiting=8, tidies_after=3), Lane("searches", workers=1, waiting=8)
+
+    async def seven_of_each() -> None:
+        for _ in range(7):
+            await tidy.run(sum, [1, 2])
+            await other.run(sum, [1, 2])
+        await asyncio.sleep(0)
+
+    asyncio.run(seven_of_each())
+    assert given_back.acquire(timeout=60)
+    assert given_back.acquire(timeout=60)
+    assert not given_back.acquire(timeout=0.05)
+
+
+def test_a_lane_that_is_closed_tidies_no_more() -> None:
+    lane, let_go = Lane("images", workers=1, waiting=0, tidies_after=1), threading.Event()
+    problems: list[dict[str, object]] = []
+
+    async def close_meanwhile() -> bool:
+        asyncio.get_running_loop().set_exception_handler(lambda _, problem: problems.append(problem))
+        asked = asyncio.ensure_future(lane.run(let_go.wait, 60))
+        await asyncio.sleep(0)
+        lane.close()
+        let_go.set()
+        done = await asked
+        await asyncio.sleep(0)
+        return done
+
+    assert asyncio.run(close_meanwhile())
+    assert problems == []

@@ -8,9 +8,11 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
 from seesay.errors import SeesayError
+from seesay.system.memory import give_back_memory
 
 P = ParamSpec("P")
 Made = TypeVar("Made")
@@ -27,16 +29,18 @@ class Lane:
         name: For the error, and the threads.
         workers: Things done at a time.
         waiting: Things that may wait for their turn.
+        tidies_after: Things after which memory that they have freed is given back to the system; 0 never.
 
     Example:
         >>> asyncio.run(Lane("sums", workers=1, waiting=4).run(sum, [1, 2, 3]))
         6
     """
 
-    def __init__(self, name: str, *, workers: int, waiting: int) -> None:
+    def __init__(self, name: str, *, workers: int, waiting: int, tidies_after: int = 0) -> None:
         self.name = name
         self.most = workers + waiting
-        self.n_inside = 0
+        self.n_inside = self.n_done = 0
+        self.tidies_after = tidies_after
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix=f"seesay-{name}")
 
     async def run(self, work: Callable[P, Made], *args: P.args, **kwargs: P.kwargs) -> Made:
@@ -55,6 +59,10 @@ class Lane:
 
     def _leave(self, _: object) -> None:
         self.n_inside -= 1
+        self.n_done += 1
+        if self.tidies_after and self.n_done % self.tidies_after == 0:
+            with suppress(RuntimeError):  # the lane is closed
+                self._pool.submit(give_back_memory)
 
     def close(self) -> None:
         """Let what is being done be finished, and nothing else."""

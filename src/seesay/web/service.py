@@ -48,9 +48,9 @@ class Service:
         self.models = models
         self.indexer = indexer
         self.arriving = Amount("photos", ARRIVING)
-        self.searching = Lane("searches", workers=3, waiting=64)
-        self.drawing = Lane("images", workers=1, waiting=32)
-        self.explanations = Lane("explanations", workers=1, waiting=8)
+        self.searching = Lane("searches", workers=3, waiting=64, tidies_after=200)
+        self.drawing = Lane("images", workers=1, waiting=32, tidies_after=50)
+        self.explanations = Lane("explanations", workers=1, waiting=8, tidies_after=10)
 
     async def prepare(self) -> None:
         """Load the models before a request needs them; if that fails, the first request says why."""

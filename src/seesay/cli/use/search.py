@@ -173,9 +173,9 @@ def _require_folders(query: str, folders: Sequence[str]) -> None:
     files = [folder for folder in folders if _is_file(folder)]
     if files:
         raise SeesayError(
-            f"the folder {files[0]} is a file",
+            f"the folder {printable(files[0])} is a file",
             allowed="a folder that holds photos",
-            hint=f'seesay identify "{query}" {" ".join(files[:3])}{" …" * (len(files) > 3)}',
+            hint=f'seesay identify "{printable(query)}" {" ".join(map(printable, files[:3]))}{" …" * (len(files) > 3)}',
         )
     words = [folder for folder in folders if folder.isalpha() and not _is_folder(folder)]
     if words and query.isalpha():
@@ -226,7 +226,7 @@ def _is_folder(thing: str) -> bool:
 
 def _is_file(thing: str) -> bool:
     try:
-        return not is_remote(thing) and Path(thing).expanduser().is_file()
+        return not is_remote(thing) and expand_home(thing).is_file()
     except (OSError, ValueError):
         return False
 

@@ -207,8 +207,8 @@ def within_image(boxes: Tensor) -> Tensor:
     """Boxes that were moved, back inside of the image and no narrower than `NARROWEST`.
 
     Example:
-        >>> within_image(torch.tensor([[-0.1, 0.5, 0.5, 0.4]])).round(decimals=2).tolist()
-        [[0.0, 0.36, 0.5, 0.4]]
+        >>> within_image(torch.tensor([[-0.1, 0.5, 0.5, 0.4]]))
+        tensor([[0.0000, 0.3600, 0.5000, 0.4000]])
     """
     boxes = boxes.clamp(0, 1)
     starts = torch.minimum(boxes[..., :2], boxes[..., 2:] - NARROWEST).clamp_min(0)
