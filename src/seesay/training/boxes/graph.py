@@ -26,7 +26,7 @@ LARGE = 1000
 def graph_of(finder: BoxFinder) -> bytes:
     """The file of a graph for any number of phrases, checked to give the same as the finder.
 
-    Large tensors are kept in half precision. The finder is rounded likewise, so that both compute with the same numbers.
+    Large tensors are kept in half precision. The finder is rounded likewise: both compute with the same numbers.
 
     Raises:
         SeesayError: It does not.
