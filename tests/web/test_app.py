@@ -243,7 +243,7 @@ def test_a_slow_explanation_does_not_hold_up_a_search(
 
 def test_more_than_can_wait_are_told_to_come_back(start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seesay.web.app.PhotoModels", FakeModels)
-    monkeypatch.setattr("seesay.web.service.Lane", lambda name, workers, waiting: Lane(name, workers=1, waiting=0))
+    monkeypatch.setattr("seesay.web.service.Lane", lambda name, **_: Lane(name, workers=1, waiting=0))
     with start() as browser:
         FakeModels.go_on.clear()
         slow = threading.Thread(target=browser.get, args=("/api/photos/1/explain?q=red",))
