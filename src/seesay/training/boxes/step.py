@@ -61,6 +61,7 @@ def propose_boxes(weights: Weights, request: Request) -> Proposal:
     side = int(learned[0].cells.shape[1])
     sizes = BoxFinderSizes(side=side)
     finder = learn(learned, torch.from_numpy(common), sizes, tell=request.tell)
+    graph = graph_of(finder)  # before anything is measured: it rounds the finder to what will be used
     reached, others = measure(finder, measured), measure_heat(measured, how)
     figures = {"learned": reached, "without boxes": others, "dev photos": len(measured), "sizes": asdict(sizes)}
     request.tell(f"{len(measured)} dev photos: {_say(reached)}; without boxes {_say(others)}")
@@ -69,7 +70,6 @@ def propose_boxes(weights: Weights, request: Request) -> Proposal:
             f"boxes that {weights.name} has learned are no better on {collection.name}/dev: {_say(reached)}, without "
             f"learning {_say(others)}"
         )
-    graph = graph_of(finder)
     digest = hashlib.sha256(graph).hexdigest()
     table = asdict(BoxSettings(FILE, digest, side, len(common), len(learned), _count(learned)))
 
